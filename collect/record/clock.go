@@ -1,0 +1,23 @@
+package record
+
+import "time"
+
+// Anchor ties the run's monotonic clock to the wall clock. Every *_ns column
+// that is not relative to a request's t0 counts from it, so durations never
+// cross a step of the wall clock.
+type Anchor struct{ start time.Time }
+
+// NewAnchor takes both clock readings now.
+func NewAnchor() Anchor { return Anchor{start: time.Now()} }
+
+// UnixNs is the wall clock at the anchor.
+func (a Anchor) UnixNs() int64 { return a.start.UnixNano() }
+
+// At converts an instant that carries a monotonic reading to the run's clock
+// and the wall clock.
+func (a Anchor) At(t time.Time) (ns, unixNs int64) {
+	return int64(t.Sub(a.start)), t.UnixNano()
+}
+
+// Now reads both clocks once.
+func (a Anchor) Now() (ns, unixNs int64) { return a.At(time.Now()) }
