@@ -1,0 +1,181 @@
+//go:build linux && cgo
+
+package sample
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/NVIDIA/go-nvml/pkg/nvml"
+	"github.com/NVIDIA/go-nvml/pkg/nvml/mock"
+	"github.com/NVIDIA/go-nvml/pkg/nvml/mock/dgxa100"
+	"github.com/google/go-cmp/cmp"
+
+	"assay/collect/record"
+)
+
+// fakeServer is go-nvml's eight-GPU server with every function that its mock
+// leaves out and a fixed UUID for its first GPU.
+func fakeServer() (*dgxa100.Server, *mock.Device) {
+	server := dgxa100.New()
+	for i := range server.Devices {
+		d := server.Devices[i].(*dgxa100.Device)
+		d.GetMemoryInfo_v2Func = func() (nvml.Memory_v2, nvml.Return) {
+			return nvml.Memory_v2{Total: 1000, Reserved: 100, Free: 600, Used: 300}, nvml.SUCCESS
+		}
+		d.GetUtilizationRatesFunc = func() (nvml.Utilization, nvml.Return) {
+			return nvml.Utilization{Gpu: 97, Memory: 40}, nvml.SUCCESS
+		}
+		d.GetPowerUsageFunc = func() (uint32, nvml.Return) { return 250_000, nvml.SUCCESS }
+		d.GetTotalEnergyConsumptionFunc = func() (uint64, nvml.Return) { return 5_000_000_000, nvml.SUCCESS }
+		d.GetClockInfoFunc = func(c nvml.ClockType) (uint32, nvml.Return) {
+			return map[nvml.ClockType]uint32{nvml.CLOCK_SM: 1410, nvml.CLOCK_MEM: 1215}[c], nvml.SUCCESS
+		}
+		d.GetTemperatureFunc = func(nvml.TemperatureSensors) (uint32, nvml.Return) { return 55, nvml.SUCCESS }
+		d.GetCurrentClocksEventReasonsFunc = func() (uint64, nvml.Return) { return 0x4, nvml.SUCCESS }
+	}
+	first := server.Devices[0].(*dgxa100.Device)
+	first.GetUUIDFunc = func() (string, nvml.Return) { return "GPU-first", nvml.SUCCESS }
+	return server, &first.Device
+}
+
+func TestNVMLReadsEveryGPU(t *testing.T) {
+	server, _ := fakeServer()
+	g := startNVML(server)
+	rows := g.Read(record.NewAnchor())
+	if len(rows) != 8 {
+		t.Fatalf("%d rows, want 8", len(rows))
+	}
+	for i, r := range rows {
+		if r.GPUIndex == nil || *r.GPUIndex != int64(i) || r.Status != "ok" || r.UUID == "" {
+			t.Errorf("row %d: index %v, status %q", i, r.GPUIndex, r.Status)
+		}
+	}
+	first := rows[0]
+	if first.AtUnixNs == 0 {
+		t.Error("reading has no time")
+	}
+	first.AtNs, first.AtUnixNs = 0, 0
+	want := record.GPUSample{
+		Status: "ok", GPUIndex: of[int64](0), UUID: "GPU-first", Name: first.Name,
+		MemoryTotalBytes: of[int64](1000), MemoryUsedBytes: of[int64](300), MemoryFreeBytes: of[int64](600),
+		UtilizationPercent: of[int64](97), MemoryBusyPercent: of[int64](40),
+		PowerMilliwatts: of[int64](250_000), EnergyMillijoules: of[int64](5_000_000_000),
+		SMClockMHz: of[int64](1410), MemoryClockMHz: of[int64](1215), TemperatureC: of[int64](55), ThrottleReasons: of[int64](4),
+	}
+	if diff := cmp.Diff(want, first); diff != "" || first.Name == "" {
+		t.Errorf("name %q, first GPU (-want +got):\n%s", first.Name, diff)
+	}
+	if err := g.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestNVMLNotSupportedIsNullAndTheRestSurvives(t *testing.T) {
+	server, d := fakeServer()
+	d.GetUtilizationRatesFunc = func() (nvml.Utilization, nvml.Return) { return nvml.Utilization{}, nvml.ERROR_NOT_SUPPORTED }
+	d.GetTotalEnergyConsumptionFunc = func() (uint64, nvml.Return) { return 0, nvml.ERROR_NO_PERMISSION }
+	r := startNVML(server).Read(record.NewAnchor())[0]
+	if r.UtilizationPercent != nil || r.MemoryBusyPercent != nil || r.EnergyMillijoules != nil {
+		t.Error("a field the GPU does not support has a value, want null")
+	}
+	if r.Status != "ok" || r.PowerMilliwatts == nil || r.MemoryUsedBytes == nil {
+		t.Errorf("status %q: the other fields of the row are lost", r.Status)
+	}
+}
+
+func TestNVMLFallsBackToTheFirstMemoryCall(t *testing.T) {
+	server, d := fakeServer()
+	d.GetMemoryInfo_v2Func = func() (nvml.Memory_v2, nvml.Return) { return nvml.Memory_v2{}, nvml.ERROR_NOT_SUPPORTED }
+	d.GetMemoryInfoFunc = func() (nvml.Memory, nvml.Return) { return nvml.Memory{Total: 9, Used: 4, Free: 5}, nvml.SUCCESS }
+	r := startNVML(server).Read(record.NewAnchor())[0]
+	if r.MemoryUsedBytes == nil || *r.MemoryUsedBytes != 4 {
+		t.Errorf("used = %v, want 4", r.MemoryUsedBytes)
+	}
+}
+
+func TestNVMLNamesALostGPUAndReadsTheOthers(t *testing.T) {
+	server, d := fakeServer()
+	d.GetPowerUsageFunc = func() (uint32, nvml.Return) { return 0, nvml.ERROR_GPU_IS_LOST }
+	byIndex := server.DeviceGetHandleByIndexFunc
+	server.DeviceGetHandleByIndexFunc = func(i int) (nvml.Device, nvml.Return) {
+		if i == 1 {
+			return nil, nvml.ERROR_RESET_REQUIRED
+		}
+		return byIndex(i)
+	}
+	rows := startNVML(server).Read(record.NewAnchor())
+	got := []string{rows[0].Status, rows[1].Status, rows[2].Status}
+	if diff := cmp.Diff([]string{"lost", "reset required", "ok"}, got); diff != "" {
+		t.Error("statuses (-want +got):\n", diff)
+	}
+	if rows[0].PowerMilliwatts != nil {
+		t.Error("power of a lost GPU has a value")
+	}
+}
+
+func TestNVMLNeverCallsAfterAFailedInit(t *testing.T) {
+	for ret, status := range map[nvml.Return]string{
+		nvml.ERROR_LIBRARY_NOT_FOUND:       "unavailable: no NVIDIA driver library",
+		nvml.ERROR_DRIVER_NOT_LOADED:       "unavailable: NVIDIA driver not loaded",
+		nvml.ERROR_LIB_RM_VERSION_MISMATCH: "unavailable: NVIDIA driver and library versions differ: reboot the host",
+		nvml.ERROR_NO_PERMISSION:           "unavailable: no permission to read the NVIDIA driver",
+		nvml.ERROR_UNKNOWN:                 "unavailable: NVML error 999",
+	} {
+		// Any function but Init is unset in this mock and panics when it is called.
+		g := startNVML(&mock.Interface{InitFunc: func() nvml.Return { return ret }})
+		rows := g.Read(record.NewAnchor())
+		if len(rows) != 1 || rows[0].Status != status {
+			t.Errorf("Init = %d: first reading %+v, want status %q", ret, rows, status)
+		}
+		if again := g.Read(record.NewAnchor()); len(again) != 0 {
+			t.Errorf("Init = %d: second reading has %d rows, want none", ret, len(again))
+		}
+		if err := g.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestNVMLCallsNothingTheDriverLacks(t *testing.T) {
+	server, d := fakeServer()
+	// Unset functions of the mock panic, as a missing symbol would end the process.
+	d.GetMemoryInfo_v2Func, d.GetTotalEnergyConsumptionFunc, d.GetCurrentClocksEventReasonsFunc = nil, nil, nil
+	d.GetMemoryInfoFunc = func() (nvml.Memory, nvml.Return) { return nvml.Memory{Total: 9, Used: 4, Free: 5}, nvml.SUCCESS }
+	d.GetCurrentClocksThrottleReasonsFunc = func() (uint64, nvml.Return) { return 8, nvml.SUCCESS }
+	server.Devices[1] = server.Devices[0]
+	server.DeviceGetCountFunc = func() (int, nvml.Return) { return 1, nvml.SUCCESS }
+	server.LookupSymbolFunc = func(name string) error {
+		switch name {
+		case "nvmlDeviceGetMemoryInfo_v2", "nvmlDeviceGetTotalEnergyConsumption", "nvmlDeviceGetCurrentClocksEventReasons":
+			return errors.New("undefined symbol")
+		}
+		return nil
+	}
+	r := startNVML(server).Read(record.NewAnchor())[0]
+	if r.EnergyMillijoules != nil || r.MemoryUsedBytes == nil || *r.MemoryUsedBytes != 4 || r.ThrottleReasons == nil || *r.ThrottleReasons != 8 {
+		t.Errorf("old driver: energy %v, used %v, throttle reasons %v", r.EnergyMillijoules, r.MemoryUsedBytes, r.ThrottleReasons)
+	}
+}
+
+func TestNVMLWithoutTheNeededFunctionsIsUnavailable(t *testing.T) {
+	server, _ := fakeServer()
+	server.LookupSymbolFunc = func(string) error { return errors.New("undefined symbol") }
+	g := startNVML(server)
+	rows := g.Read(record.NewAnchor())
+	if len(rows) != 1 || rows[0].Status != "unavailable: driver too old, no nvmlDeviceGetCount" {
+		t.Errorf("first reading = %+v", rows)
+	}
+	if err := g.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestNVMLWithoutAGPUSaysSo(t *testing.T) {
+	server, _ := fakeServer()
+	server.DeviceGetCountFunc = func() (int, nvml.Return) { return 0, nvml.SUCCESS }
+	rows := startNVML(server).Read(record.NewAnchor())
+	if len(rows) != 1 || rows[0].Status != "unavailable: no GPU" {
+		t.Errorf("reading = %+v, want one row that says there is no GPU", rows)
+	}
+}
