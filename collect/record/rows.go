@@ -16,40 +16,43 @@ var (
 // Request is the raw record of one planned request: what was sent, how the
 // exchange ended, and every clock reading around it. Durations count from t0.
 type Request struct {
-	Index           int64  `col:"request_index" kind:"key" doc:"Position of the request in its cell, from 0."`
-	Worker          *int64 `col:"worker" kind:"setting" doc:"Closed-loop worker that ran it, from 0; null when not dispatched."`
-	Marker          string `col:"marker" kind:"setting" doc:"The request's own canary, which the visible answer must begin with."`
-	TemplateVersion string `col:"template_version" kind:"setting" doc:"Version of the prompt template."`
-	PromptSHA256    string `col:"prompt_sha256" kind:"digest" doc:"SHA-256 of the prompt text, hex."`
-	PromptChars     int64  `col:"prompt_chars" kind:"count" unit:"characters" doc:"Length of the prompt; all ASCII, so also its bytes."`
-	BodyBytes       int64  `col:"body_bytes" kind:"count" unit:"bytes" doc:"Length of the request body."`
-	T0Ns            *int64 `col:"t0_ns" kind:"clock" unit:"ns" doc:"Monotonic time immediately before the dial, since the run's clock anchor; null when not dispatched."`
-	T0UnixNs        *int64 `col:"t0_unix_ns" kind:"clock" unit:"ns since 1970 UTC" doc:"Wall clock at t0."`
-	IdleGapNs       *int64 `col:"idle_gap_ns" kind:"clock" unit:"ns" doc:"Time the worker was idle between its previous request's end and this t0; null for its first."`
-	DNSNs           *int64 `col:"dns_ns" kind:"clock" unit:"ns" doc:"Host name resolved, after t0; null for a literal address."`
-	ConnectNs       *int64 `col:"connect_ns" kind:"clock" unit:"ns" doc:"TCP connection established, after t0."`
-	TLSNs           *int64 `col:"tls_ns" kind:"clock" unit:"ns" doc:"TLS handshake finished, after t0; null without TLS."`
-	WroteNs         *int64 `col:"wrote_ns" kind:"clock" unit:"ns" doc:"Last request byte handed to the kernel, after t0."`
-	FirstByteNs     *int64 `col:"first_byte_ns" kind:"clock" unit:"ns" doc:"First response byte read, after t0."`
-	HeadNs          *int64 `col:"head_ns" kind:"clock" unit:"ns" doc:"Response head complete, after t0."`
-	LastByteNs      *int64 `col:"last_byte_ns" kind:"clock" unit:"ns" doc:"Last response byte read, after t0."`
-	CloseNs         *int64 `col:"close_ns" kind:"clock" unit:"ns" doc:"End of the body seen, after t0; null when the peer did not end it."`
-	EndNs           *int64 `col:"end_ns" kind:"clock" unit:"ns" doc:"Exchange over and connection closed, after t0."`
-	HTTPStatus      *int64 `col:"http_status" kind:"bytes" doc:"Status code of the response head; null without one."`
-	HTTPVersion     string `col:"http_version" kind:"bytes" doc:"Protocol of the response head, such as HTTP/1.1; empty without one."`
-	ContentType     string `col:"content_type" kind:"bytes" doc:"Content-Type of the response head."`
-	ResponseHead    []byte `col:"response_head" kind:"bytes" doc:"Response head as received; private, never published."`
-	End             string `col:"end_kind" kind:"code" doc:"How the exchange ended: done, eof, short_body, connection_reset, connect_failed, tls_failed, idle_timeout, outer_timeout, interrupted, protocol, not_dispatched."`
-	EndDetail       string `col:"end_detail" kind:"code" doc:"Short reason beside end_kind."`
-	BytesReceived   int64  `col:"bytes_received" kind:"count" unit:"bytes" doc:"Bytes read from the connection, head included."`
-	Reads           int64  `col:"reads" kind:"count" doc:"Socket reads that returned bytes."`
-	StampedReads    int64  `col:"stamped_reads" kind:"count" doc:"Reads that carried a kernel receive stamp."`
-	EventsSeen      int64  `col:"events_seen" kind:"count" doc:"Server-sent events the reader completed; the events table must hold as many rows."`
-	Body            []byte `col:"body" kind:"bytes" doc:"Body of an answer that is not an event stream, up to 1 MiB; private."`
-	BodyTruncated   bool   `col:"body_truncated" kind:"count" doc:"More body came than was kept."`
-	Tail            []byte `col:"tail" kind:"bytes" doc:"Unterminated last event, raw; private."`
-	Trailing        []byte `col:"trailing" kind:"bytes" doc:"Bytes after [DONE], raw; private."`
-	WriteError      string `col:"write_error" kind:"code" doc:"Why the request body could not be written whole; empty when it was."`
+	Index             int64  `col:"request_index" kind:"key" doc:"Position of the request in its cell, from 0."`
+	Worker            *int64 `col:"worker" kind:"setting" doc:"Closed-loop worker that ran it, from 0; null when not dispatched."`
+	Marker            string `col:"marker" kind:"setting" doc:"The request's own canary, which the visible answer must begin with."`
+	TemplateVersion   string `col:"template_version" kind:"setting" doc:"Version of the prompt template."`
+	PromptSHA256      string `col:"prompt_sha256" kind:"digest" doc:"SHA-256 of the prompt text, hex."`
+	PromptChars       int64  `col:"prompt_chars" kind:"count" unit:"characters" doc:"Length of the prompt; all ASCII, so also its bytes."`
+	BodyBytes         int64  `col:"body_bytes" kind:"count" unit:"bytes" doc:"Length of the request body."`
+	T0Ns              *int64 `col:"t0_ns" kind:"clock" unit:"ns" doc:"Monotonic time immediately before the dial, since the run's clock anchor; null when not dispatched."`
+	T0UnixNs          *int64 `col:"t0_unix_ns" kind:"clock" unit:"ns since 1970 UTC" doc:"Wall clock at t0."`
+	IdleGapNs         *int64 `col:"idle_gap_ns" kind:"clock" unit:"ns" doc:"Time the worker was idle between its previous request's end and this t0; null for its first."`
+	DNSNs             *int64 `col:"dns_ns" kind:"clock" unit:"ns" doc:"Host name resolved, after t0; null for a literal address."`
+	ConnectNs         *int64 `col:"connect_ns" kind:"clock" unit:"ns" doc:"TCP connection established, after t0."`
+	TLSNs             *int64 `col:"tls_ns" kind:"clock" unit:"ns" doc:"TLS handshake finished, after t0; null without TLS."`
+	WroteNs           *int64 `col:"wrote_ns" kind:"clock" unit:"ns" doc:"Last request byte handed to the kernel, after t0."`
+	FirstByteNs       *int64 `col:"first_byte_ns" kind:"clock" unit:"ns" doc:"First response byte read, after t0."`
+	HeadNs            *int64 `col:"head_ns" kind:"clock" unit:"ns" doc:"Response head complete, after t0."`
+	LastByteNs        *int64 `col:"last_byte_ns" kind:"clock" unit:"ns" doc:"Last response byte read, after t0."`
+	CloseNs           *int64 `col:"close_ns" kind:"clock" unit:"ns" doc:"End of the body seen, after t0; null when the peer did not end it."`
+	EndNs             *int64 `col:"end_ns" kind:"clock" unit:"ns" doc:"Exchange over and connection closed, after t0."`
+	HTTPStatus        *int64 `col:"http_status" kind:"bytes" doc:"Status code of the response head; null without one."`
+	HTTPVersion       string `col:"http_version" kind:"bytes" doc:"Protocol of the response head, such as HTTP/1.1; empty without one."`
+	ContentType       string `col:"content_type" kind:"bytes" doc:"Content-Type of the response head."`
+	ResponseHead      []byte `col:"response_head" kind:"bytes" doc:"Response head as received; private, never published."`
+	End               string `col:"end_kind" kind:"code" doc:"How the exchange ended: done, eof, short_body, connection_reset, connect_failed, tls_failed, idle_timeout, outer_timeout, interrupted, protocol, not_dispatched."`
+	EndDetail         string `col:"end_detail" kind:"code" doc:"Short reason beside end_kind."`
+	Framing           string `col:"framing" kind:"bytes" doc:"How the end of the body was known: chunked, length, close or none; empty without a head."`
+	BytesSent         int64  `col:"bytes_sent" kind:"count" unit:"bytes" doc:"Request bytes given to the connection."`
+	BytesReceived     int64  `col:"bytes_received" kind:"count" unit:"bytes" doc:"Bytes read from the connection, head included."`
+	Reads             int64  `col:"reads" kind:"count" doc:"Socket reads that returned bytes."`
+	StampedReads      int64  `col:"stamped_reads" kind:"count" doc:"Reads that carried a kernel receive stamp."`
+	EventsSeen        int64  `col:"events_seen" kind:"count" doc:"Server-sent events the reader completed; the events table must hold as many rows."`
+	Body              []byte `col:"body" kind:"bytes" doc:"Body of an answer that is not an event stream, up to 1 MiB; private."`
+	BodyTruncated     bool   `col:"body_truncated" kind:"count" doc:"More body came than was kept."`
+	Tail              []byte `col:"tail" kind:"bytes" doc:"Unterminated last event, raw; private."`
+	Trailing          []byte `col:"trailing" kind:"bytes" doc:"Bytes after [DONE], raw; private."`
+	TrailingTruncated bool   `col:"trailing_truncated" kind:"count" doc:"More bytes came after [DONE] than were kept."`
+	WriteError        string `col:"write_error" kind:"code" doc:"Why the request body could not be written whole; empty when it was."`
 }
 
 // Event is one server-sent event with the clock readings of the socket read
