@@ -1,0 +1,81 @@
+package analyze
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"slices"
+
+	"assay/ingest/store"
+)
+
+//go:embed tables.sql sql/*.sql
+var files embed.FS
+
+// viewOrder lists the views so that each stands after those it reads.
+var viewOrder = []string{
+	"counted_attempts",
+	"request_values",
+	"request_withholdings",
+	"request_verdicts",
+	"request_passes",
+	"cell_verdicts",
+	"cell_eligibility",
+	"overlap_figures",
+	"cell_pairs",
+	"attempt_pages",
+	"resolved_series",
+	"histogram_series",
+	"histogram_deltas",
+	"counter_deltas",
+	"engine_gauges",
+	"sampling_intervals",
+	"metric_withholdings",
+	"request_metrics",
+	"cell_distributions",
+	"cell_overlap",
+	"histogram_summary",
+	"pair_comparability",
+	"comparisons",
+	"capacity_facts",
+	"concurrency_claims",
+}
+
+// ViewNames lists the views, each after those it reads.
+func ViewNames() []string { return slices.Clone(viewOrder) }
+
+// ViewSQL is the file that makes a view, header comment and column comments
+// included; ok is false for a name that is no view.
+func ViewSQL(name string) (text string, ok bool) {
+	data, err := files.ReadFile("sql/" + name + ".sql")
+	return string(data), err == nil
+}
+
+// CreateViews makes or remakes the reference tables and all views, comments
+// included, in one transaction. The tables of ingest/store must exist. The
+// reference tables are filled from the plans in the table campaigns, so call it
+// again after an ingest.
+func CreateViews(ctx context.Context, db *store.DB) error {
+	return db.Tx(ctx, func(tx *store.Tx) error {
+		tables, err := files.ReadFile("tables.sql")
+		if err != nil {
+			return fmt.Errorf("read tables.sql: %w", err)
+		}
+		if err := tx.Exec(ctx, "create reference tables", string(tables)); err != nil {
+			return err
+		}
+		if err := fillReference(ctx, tx); err != nil {
+			return err
+		}
+		for _, name := range viewOrder {
+			text, ok := ViewSQL(name)
+			if !ok {
+				return fmt.Errorf("view %s has no file", name)
+			}
+			if err := tx.Exec(ctx, "create view "+name, text); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
