@@ -44,6 +44,7 @@ func simCommand(env Env) *cobra.Command {
 	flags.Float64Var(&config.TimeScale, "time-scale", 1, "shorten all waiting by this factor")
 	flags.Float64Var(&config.OutputScale, "output-scale", 1, "multiply the number of drawn output tokens")
 	flags.Float64Var(&config.PrefillScale, "prefill-scale", 1, "multiply the prefill speed")
+	flags.Float64Var(&config.DecodeScale, "decode-scale", 1, "multiply the decode speed; below 1 keeps chunks apart under a large time scale")
 	flags.Uint64Var(&config.Seed, "seed", 1, "seed of every drawn text, length and pause")
 	flags.StringArrayVar(&config.Faults, "fault", nil, "fault to show (repeatable)")
 	return cmd

@@ -31,6 +31,9 @@ type Config struct {
 	OutputScale float64
 	// PrefillScale multiplies the profile's prefill speed; 0 means 1.
 	PrefillScale float64
+	// DecodeScale multiplies the profile's decode speed; 0 means 1. Under a large
+	// TimeScale a value below 1 keeps chunks far enough apart to be told apart.
+	DecodeScale float64
 	// ChunkInterval, when above 0, replaces the decode pace: every output
 	// event follows the one before by exactly this time (TimeScale applies).
 	ChunkInterval time.Duration
@@ -60,7 +63,7 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Model == "" {
 		c.Model = c.Profile.Model
 	}
-	for _, scale := range []*float64{&c.TimeScale, &c.OutputScale, &c.PrefillScale} {
+	for _, scale := range []*float64{&c.TimeScale, &c.OutputScale, &c.PrefillScale, &c.DecodeScale} {
 		if *scale == 0 {
 			*scale = 1
 		}
@@ -72,9 +75,9 @@ func (c Config) withDefaults() (Config, error) {
 	if c.MaxModelLen < 1 {
 		errs = append(errs, fmt.Errorf("max model len %d is below 1", c.MaxModelLen))
 	}
-	if !(c.TimeScale > 0 && c.OutputScale > 0 && c.PrefillScale > 0) {
-		errs = append(errs, fmt.Errorf("scales must be above 0, got time %g, output %g, prefill %g",
-			c.TimeScale, c.OutputScale, c.PrefillScale))
+	if !(c.TimeScale > 0 && c.OutputScale > 0 && c.PrefillScale > 0 && c.DecodeScale > 0) {
+		errs = append(errs, fmt.Errorf("scales must be above 0, got time %g, output %g, prefill %g, decode %g",
+			c.TimeScale, c.OutputScale, c.PrefillScale, c.DecodeScale))
 	}
 	if c.ChunkInterval < 0 || c.Chunks < 0 {
 		errs = append(errs, fmt.Errorf("chunk interval %s and chunks %d must not be negative", c.ChunkInterval, c.Chunks))

@@ -107,6 +107,6 @@ func (p *process) stepNs(j *job, s *step) int64 {
 	profile := p.cfg.Profile
 	others := float64(p.sched.batch() - 1)
 	context := float64(j.promptTokens+j.generated.Load()) / 300_000
-	mean := 1e9 / profile.StepsPerS * (1 + profile.BatchSlowdown*others) * (1 + profile.ContextSlowdown*context)
+	mean := 1e9 / (profile.StepsPerS * p.cfg.DecodeScale) * (1 + profile.BatchSlowdown*others) * (1 + profile.ContextSlowdown*context)
 	return p.cfg.scaled(mean * s.pace)
 }
