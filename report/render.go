@@ -1,0 +1,329 @@
+package report
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"text/template"
+
+	"assay/collect/plan"
+	"assay/ingest/store"
+	"assay/report/bundle"
+	"assay/templates"
+)
+
+// Input is everything a finding is rendered from.
+type Input struct {
+	// Data holds the evidence files of the bundle; other files are not looked at.
+	Data Data
+	// Builder is printed in the manifest and nowhere else. A regeneration takes
+	// it from the published manifest.
+	Builder bundle.Builder
+	// Threads of the database in memory; 0 leaves the choice to it. No byte
+	// depends on it.
+	Threads int
+}
+
+// Output is a rendered finding, ready to be sealed.
+type Output struct {
+	Draft  bundle.Draft
+	Claims []Claim // as in claims.json
+
+	// marked is the narrative with the marks of claims and configured values,
+	// kept so that a test can tell a claim from prose.
+	marked string
+}
+
+// Render makes a finding from the evidence files of its bundle. It reads no
+// clock, no environment and no file that is not in the input; the same input
+// gives the same bytes. An error means the evidence cannot be read, or is not of
+// this form.
+func Render(ctx context.Context, in Input) (Output, error) {
+	r, err := newRenderer(ctx, in)
+	if err != nil {
+		return Output{}, fmt.Errorf("render finding: %w", err)
+	}
+	out, err := r.render(in)
+	if err != nil {
+		return Output{}, fmt.Errorf("render finding %s: %w", r.id, err)
+	}
+	return out, nil
+}
+
+// renderer holds what every part of a finding is made from.
+type renderer struct {
+	b       *book
+	queries []query
+	plan    *plan.Plan
+	lock    plan.Lock
+	columns []tableColumns
+	record  sanitizeRecord
+	sources []sourceRecord
+	data    Data
+
+	id     string // of the finding
+	folder string // of the bundle
+	kind   bundle.Kind
+}
+
+func newRenderer(ctx context.Context, in Input) (*renderer, error) {
+	r := &renderer{data: in.Data}
+	if err := r.readFiles(); err != nil {
+		return nil, err
+	}
+	if err := r.name(); err != nil {
+		return nil, err
+	}
+	db, err := load(ctx, in.Data.Files, in.Threads)
+	if err != nil {
+		return nil, err
+	}
+	err = r.runQueries(ctx, db)
+	if err = errors.Join(err, db.Close()); err != nil {
+		return nil, err
+	}
+	campaign := r.b.result("campaign")
+	if len(campaign.rows) != 1 || len(r.b.result("tally").rows) != 1 {
+		return nil, fmt.Errorf("data/campaigns.parquet holds %d campaigns with cells, not one", len(campaign.rows))
+	}
+	switch kind := bundle.Kind(campaign.text(0, "kind")); kind {
+	case bundle.KindMeasured, bundle.KindSimulated:
+		r.kind = kind
+	default:
+		return nil, errors.New("data/campaigns.parquet: the campaign is neither measured nor simulated")
+	}
+	return r, nil
+}
+
+func (r *renderer) readFiles() error {
+	files := r.data.Files
+	p, problems := plan.Decode(files[planFile])
+	if p == nil || len(problems) > 0 {
+		return fmt.Errorf("%s is not a plan (%d problems)", planFile, len(problems))
+	}
+	r.plan = p
+	var err error
+	if r.lock, err = plan.DecodeLock(files[lockFile]); err != nil {
+		return fmt.Errorf("%s: %w", lockFile, err)
+	}
+	var columns struct {
+		Tables []tableColumns `json:"tables"`
+	}
+	for _, f := range []struct {
+		name   string
+		target any
+	}{{columnsFile, &columns}, {sanitizeFile, &r.record}, {sourcesFile, &r.sources}} {
+		if err := json.Unmarshal(files[f.name], f.target); err != nil {
+			return fmt.Errorf("%s cannot be read as JSON", f.name)
+		}
+	}
+	r.columns = columns.Tables
+	return nil
+}
+
+// name takes the names of the finding and its bundle from the plan.
+func (r *renderer) name() error {
+	finding, _ := r.plan.Publication.Get("finding")
+	folder, _ := r.plan.Publication.Get("bundle")
+	id, ok := strings.CutSuffix(path.Base(finding), ".md")
+	if !ok {
+		return errors.New("the plan's publication.finding does not name a Markdown file; give it one such as findings/2026-10-17-name.md")
+	}
+	r.id, r.folder = id, path.Base(folder)
+	if folder == "" {
+		r.folder = bundle.FolderName(id)
+	}
+	return bundle.CheckID(id)
+}
+
+// runQueries runs the named queries on one connection, because a search path is
+// a setting of a connection.
+func (r *renderer) runQueries(ctx context.Context, db *store.DB) (err error) {
+	if r.queries, err = loadQueries(); err != nil {
+		return err
+	}
+	conn, err := db.SQL().Conn(ctx)
+	if err != nil {
+		return store.Error("open connection", err)
+	}
+	defer func() { err = errors.Join(err, store.Error("close connection", conn.Close())) }()
+	if err := keepViews(ctx, conn); err != nil {
+		return err
+	}
+	results := make(map[string]*result, len(r.queries))
+	for _, q := range r.queries {
+		if results[q.name], err = run(ctx, conn, q); err != nil {
+			return err
+		}
+	}
+	r.b = newBook(results)
+	return nil
+}
+
+func (r *renderer) render(in Input) (Output, error) {
+	files := map[string][]byte{}
+	for name, data := range in.Data.Files {
+		if isEvidence(name) {
+			files[name] = data
+		}
+	}
+	r.addQueries(files)
+	if err := r.addTables(files); err != nil {
+		return Output{}, err
+	}
+	plots, err := r.plots()
+	if err != nil {
+		return Output{}, err
+	}
+	for _, p := range plots {
+		files["plots/"+p.file] = p.svg
+	}
+	marked, err := r.addTexts(files, plots)
+	if err != nil {
+		return Output{}, err
+	}
+	narrative := r.b.finish("finding", marked)
+	if err := r.addRecords(files); err != nil {
+		return Output{}, err
+	}
+	return Output{
+		Draft: bundle.Draft{
+			Predicate: r.predicate(in.Builder, files),
+			Folder:    r.folder, Narrative: []byte(narrative), Files: files,
+		},
+		Claims: r.b.printed(), marked: marked,
+	}, nil
+}
+
+// isEvidence reports whether a bundle file comes from Export; every other file
+// follows from those.
+func isEvidence(name string) bool {
+	switch name {
+	case planFile, lockFile, sourcesFile, sanitizeFile, columnsFile:
+		return true
+	}
+	return slices.ContainsFunc(publishedTables, func(p published) bool { return name == "data/"+p.file+".parquet" })
+}
+
+func (r *renderer) addQueries(files map[string][]byte) {
+	for _, q := range r.queries {
+		files["queries/"+q.name+".sql"] = []byte(q.text)
+	}
+}
+
+// addTables writes each result as CSV: a header, exact values, sorted by the
+// unique key its query orders by.
+func (r *renderer) addTables(files map[string][]byte) error {
+	for _, q := range r.queries {
+		if q.plain {
+			continue
+		}
+		var buf bytes.Buffer
+		w := csv.NewWriter(&buf)
+		res := r.b.result(q.name)
+		if err := w.Write(res.columns); err != nil {
+			return fmt.Errorf("table %s: %w", q.name, err)
+		}
+		for _, row := range res.rows {
+			record := make([]string, len(row))
+			for i, v := range row {
+				record[i] = rawText(v)
+			}
+			if err := w.Write(record); err != nil {
+				return fmt.Errorf("table %s: %w", q.name, err)
+			}
+		}
+		w.Flush()
+		if err := w.Error(); err != nil {
+			return fmt.Errorf("table %s: %w", q.name, err)
+		}
+		files["tables/"+q.name+".csv"] = buf.Bytes()
+	}
+	return nil
+}
+
+// addTexts writes the Markdown files of the bundle, and returns the narrative
+// with its marks.
+func (r *renderer) addTexts(files map[string][]byte, plots []plotFile) (string, error) {
+	v := r.view(plots)
+	marked, err := execute("finding.md.tmpl", v)
+	if err != nil {
+		return "", err
+	}
+	r.b.finish("finding", marked) // so that the summary's ledger knows what is printed
+	v.Post = r.post(v, plots)
+	for _, f := range []struct{ template, name string }{{"friction.md.tmpl", "friction.md"}, {"summary.md.tmpl", "publication-summary.md"}} {
+		text, err := execute(f.template, v)
+		if err != nil {
+			return "", err
+		}
+		files[f.name] = []byte(r.b.finish(f.name, text))
+	}
+	return marked, nil
+}
+
+func execute(name string, v any) (string, error) {
+	t, err := template.New(name).Funcs(template.FuncMap{"given": given}).ParseFS(templates.FS, "*.tmpl")
+	if err != nil {
+		return "", fmt.Errorf("templates: %w", err)
+	}
+	var buf strings.Builder
+	if err := t.ExecuteTemplate(&buf, name, v); err != nil {
+		return "", fmt.Errorf("template: %w", err)
+	}
+	return tidy(buf.String()), nil
+}
+
+// tidy leaves at most one empty line between blocks and none at the end, so that
+// templates can be laid out for their reader.
+func tidy(text string) string {
+	var b strings.Builder
+	empty := true
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, " \t\n")
+		if line == "" && empty {
+			continue
+		}
+		empty = line == ""
+		b.WriteString(line + "\n")
+	}
+	return strings.TrimRight(b.String(), "\n") + "\n"
+}
+
+// addRecords writes the JSON files that follow from the evidence, and the map of
+// the bundle last, because it lists the others.
+func (r *renderer) addRecords(files map[string][]byte) error {
+	for name, v := range map[string]any{
+		"verdicts.json":       r.verdicts(),
+		"environment.json":    r.environment(),
+		"quality-ledger.json": r.ledger(),
+		"restoration.json":    r.restoration(),
+	} {
+		data, err := encodeJSON(v)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		files[name] = data
+	}
+	claims, err := encodeClaims(r.b.printed())
+	if err != nil {
+		return fmt.Errorf("claims.json: %w", err)
+	}
+	files["claims.json"] = claims
+	names := slices.Sorted(maps.Keys(files))
+	names = append(names, "README.md")
+	slices.Sort(names)
+	text, err := execute("readme.md.tmpl", r.readme(names))
+	if err != nil {
+		return err
+	}
+	files["README.md"] = []byte(unmark(text))
+	return nil
+}

@@ -1,0 +1,48 @@
+package sanitize
+
+import "strings"
+
+// allowed lists, for each table of the database that is published, the columns
+// that may leave it. The text of a plan is not among them: the redacted plan is
+// published as a file of its own. Neither is the digest of a metrics page: the
+// raw pages are named by the digest of the file that holds them.
+var allowed = map[string]string{
+	"campaigns": `campaign kind plan_sha256 redacted_plan_sha256 locked_at_unix_ns collector anchor_unix_ns clock_restarted
+		dispatch_unix_ns cutoff_unix_ns deadline_unix_ns deviations settings`,
+	"arms": `campaign arm arm_order model engine repository revision endpoint loopback`,
+	"cells": `campaign arm cell cell_order workload context_tokens concurrency requests seed excluded_warmup outer_timeout_s
+		idle_timeout_s max_tokens max_model_len response_words output_policy reasoning_effort temperature top_p
+		prompt_cache_mode request_canaries`,
+	"attempts": `campaign arm cell attempt run_state counted start_ns end_ns start_unix_ns end_unix_ns
+		drain_before_ns drain_after_ns drain_verified clock_drift_ns`,
+	"request_facts": `campaign arm cell attempt request_index dispatched worker marker template_version prompt_sha256 prompt_chars
+		t0_ns t0_unix_ns idle_gap_ns dns_ns connect_ns tls_ns wrote_ns first_byte_ns head_ns
+		first_event_ns ttfo_ns ttft_ns ttft_nonblank_ns last_output_ns finish_ns usage_ns done_ns close_ns end_ns
+		http_status http_version event_stream end_kind end_detail outcome fault_class error_pattern
+		events events_seen bad_events output_events reasoning_events content_events tool_events
+		kernel_stamped_events raised_stamps output_read_stamped lag_p99_ns
+		gaps same_read_gaps short_gaps gap_min_ns gap_p50_ns gap_p95_ns gap_max_ns
+		prompt_tokens completion_tokens reasoning_tokens cached_tokens usage_chunks usage_fault
+		finish_reasons reasoning_field alias_conflicts visible_chars reasoning_chars visible_sha256 leading_white_chars
+		canary_state foreign_markers words_observed words_exact trailing_bytes tail_bytes`,
+	"pages":          `campaign arm cell attempt page_seq phase start_ns end_ns start_unix_ns http_status error body_bytes series`,
+	"engine_samples": `campaign arm cell attempt page_seq phase at_ns series labels le value declared`,
+	"gpu_samples": `campaign arm cell attempt sample_seq phase at_ns status gpu_index gpu gpu_name
+		memory_total_bytes memory_used_bytes memory_free_bytes utilization_percent memory_busy_percent power_mw energy_mj
+		sm_clock_mhz memory_clock_mhz temperature_c throttle_reasons`,
+	"cgroup_samples": `campaign arm cell attempt sample_seq phase at_ns status memory_current_bytes memory_peak_bytes
+		memory_max_bytes anon_bytes file_bytes shmem_bytes oom_events oom_kill_events cpu_usage_us throttled_us`,
+	"host_samples": `campaign arm cell attempt sample_seq phase at_ns status mem_total_bytes mem_available_bytes swap_free_bytes
+		load_1m oom_kills client_cpu_ns client_rss_bytes client_goroutines client_gc_pause_ns`,
+	"identities": `campaign arm cell attempt phase fact value source reason`,
+	"stops":      `campaign stop_seq at_ns at_unix_ns rule arm cell attempt detail blocks`,
+	"problems":   `campaign arm cell attempt stage code source position detail`,
+}
+
+// Columns returns the columns of a table that may be published, in the order in
+// which they are written; none for a table that may not be published at all.
+func Columns(table string) []string { return strings.Fields(allowed[table]) }
+
+// digestColumn reports whether a column is known to hold a SHA-256, which would
+// otherwise look like the id of a container.
+func digestColumn(column string) bool { return strings.HasSuffix(column, "sha256") }
