@@ -18,7 +18,7 @@ import (
 
 // errStorage is the cause with which a cell is cancelled when its spool can no
 // longer be written.
-var errStorage = errors.New("the run directory cannot be written")
+var errStorage = errors.New("the run directory cannot be written; what is in it stays, make room and collect into a new folder")
 
 // attemptResult is what one attempt at a cell came to.
 type attemptResult struct {

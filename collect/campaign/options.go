@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -45,6 +46,10 @@ type Options struct {
 
 	RestartClock bool          // dispatch now, beside the frozen clock
 	SampleEvery  time.Duration // replaces both cadences; 0 keeps the plan's
+
+	// SelfCheck measures this host's client error bar before the lock; nil leaves
+	// it out. When it fails the campaign goes on, and run.json holds the reason.
+	SelfCheck func(context.Context) ([]record.SelfCheck, error)
 
 	Progress Progress
 	Log      *slog.Logger

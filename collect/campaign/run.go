@@ -41,6 +41,9 @@ type run struct {
 	clock   record.Clock
 	journal *record.Journal
 	readers *readers
+
+	selfCheck       []record.SelfCheck
+	selfCheckNotRun string // why there is none
 }
 
 // Run collects a whole campaign into a new run directory. It returns an error
@@ -61,6 +64,7 @@ func Run(ctx context.Context, o Options) (summary Summary, err error) {
 		return summary, err
 	}
 	r.kind = r.kindOf(ctx, o.selected()[0])
+	r.checkSelf(ctx)
 	lockedAt := o.Now()
 	if r.clock, err = dispatchClock(o.Plan, lockedAt, o.RestartClock); err != nil {
 		return summary, err
@@ -95,6 +99,20 @@ func (r *run) kindOf(ctx context.Context, c plan.Cell) string {
 		return "simulated"
 	}
 	return "measured"
+}
+
+// checkSelf measures the client's own error bar while nothing else runs.
+func (r *run) checkSelf(ctx context.Context) {
+	if r.SelfCheck == nil {
+		r.selfCheckNotRun = "switched off"
+		return
+	}
+	r.Progress.Waiting("the self-check of this host's client")
+	var err error
+	if r.selfCheck, err = r.SelfCheck(ctx); err != nil {
+		r.selfCheckNotRun = err.Error()
+		r.Log.Warn("the self-check did not run; run.json says so", "reason", err)
+	}
 }
 
 // client asks the engine of the cell's arm beside the measured load.
@@ -154,6 +172,7 @@ func (r *run) describe() record.Run {
 			"page_every_ns": strconv.FormatInt(int64(pages), 10), "sample_every_ns": strconv.FormatInt(int64(samples), 10),
 			"kernel_stamps": strconv.FormatBool(stamps),
 		},
+		SelfCheck: r.selfCheck, SelfCheckNotRun: r.selfCheckNotRun,
 	}
 	if !stamps {
 		description.Settings["kernel_stamps_reason"] = why

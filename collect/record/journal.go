@@ -86,8 +86,13 @@ func (j *Journal) Write(e Entry) error {
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if _, err := j.file.Write(append(line, '\n')); err != nil {
+	info, err := j.file.Stat()
+	if err != nil {
 		return fmt.Errorf("write journal: %w", err)
+	}
+	if _, err := j.file.Write(append(line, '\n')); err != nil {
+		// Half a line would join the next entry; readers pass it over if it stays.
+		return fmt.Errorf("write journal: %w", errors.Join(err, j.file.Truncate(info.Size())))
 	}
 	if err := j.file.Sync(); err != nil {
 		return fmt.Errorf("sync journal: %w", err)
