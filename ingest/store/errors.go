@@ -50,9 +50,7 @@ func (f *Failure) Is(target error) bool {
 
 // Error turns an error of the driver into a Failure of the named step. nil
 // stays nil, and an error that is already safe stays what it is.
-func Error(step string, err error) error { return wrap(step, err) }
-
-func wrap(step string, err error) error {
+func Error(step string, err error) error {
 	var failure *Failure
 	switch {
 	case err == nil, errors.As(err, &failure):

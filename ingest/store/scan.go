@@ -20,9 +20,9 @@ func Collect[T any](rows *sql.Rows, err error, into func(*T) []any) (all []T, _ 
 	for rows.Next() {
 		var row T
 		if err := rows.Scan(into(&row)...); err != nil {
-			return nil, errors.Join(wrap("scan", err), wrap("close rows", rows.Close()))
+			return nil, errors.Join(Error("scan", err), Error("close rows", rows.Close()))
 		}
 		all = append(all, row)
 	}
-	return all, errors.Join(wrap("read rows", rows.Err()), wrap("close rows", rows.Close()))
+	return all, errors.Join(Error("read rows", rows.Err()), Error("close rows", rows.Close()))
 }

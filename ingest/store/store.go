@@ -132,13 +132,13 @@ func connect(dsn, name string, wait time.Duration) (driver.Connector, error) {
 // the connection, and would else be the machine's.
 func initConnection(conn driver.ExecerContext) error {
 	_, err := conn.ExecContext(context.Background(), "SET TimeZone = 'UTC'", nil)
-	return wrap("set up connection", err)
+	return Error("set up connection", err)
 }
 
 // Close closes all connections, writes the log into the file and gives up the
 // lock.
 func (db *DB) Close() error {
-	return errors.Join(wrap("close database", db.pool.Close()), db.removeTemp())
+	return errors.Join(Error("close database", db.pool.Close()), db.removeTemp())
 }
 
 func (db *DB) removeTemp() error {
@@ -155,12 +155,12 @@ func (db *DB) SQL() *sql.DB { return db.pool }
 // Exec runs statements outside a transaction; step names them in an error.
 func (db *DB) Exec(ctx context.Context, step, query string, args ...any) error {
 	_, err := db.pool.ExecContext(ctx, query, args...)
-	return wrap(step, err)
+	return Error(step, err)
 }
 
 // Query runs one query; step names it in an error. Pass rows.Err() through
 // Error as well.
 func (db *DB) Query(ctx context.Context, step, query string, args ...any) (*sql.Rows, error) {
 	rows, err := db.pool.QueryContext(ctx, query, args...)
-	return rows, wrap(step, err)
+	return rows, Error(step, err)
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -207,6 +208,12 @@ func TestF08LimitedMemorySpills(t *testing.T) {
 			sum, err := store.Strings(db.Query(t.Context(), "sort", sorted))
 			if err != nil || len(sum) != 1 || sum[0] != "4499998500000" {
 				t.Errorf("sum: %q, %v", sum, err)
+			}
+			if err := db.Close(); err != nil {
+				t.Error(err)
+			}
+			if _, err := os.Stat(path + ".tmp"); path != "" && !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("the folder to spill into is left: %v", err)
 			}
 		})
 	}

@@ -24,11 +24,11 @@ type Tx struct {
 func (db *DB) Tx(ctx context.Context, fn func(*Tx) error) (err error) {
 	conn, err := db.pool.Conn(ctx)
 	if err != nil {
-		return wrap("open connection", err)
+		return Error("open connection", err)
 	}
-	defer func() { err = errors.Join(err, wrap("close connection", conn.Close())) }()
+	defer func() { err = errors.Join(err, Error("close connection", conn.Close())) }()
 	if _, err := conn.ExecContext(ctx, "BEGIN"); err != nil {
-		return wrap("begin", err)
+		return Error("begin", err)
 	}
 	tx := &Tx{conn: conn}
 	if err := fn(tx); err != nil {
@@ -38,7 +38,7 @@ func (db *DB) Tx(ctx context.Context, fn func(*Tx) error) (err error) {
 		return errors.Join(tx.failed, tx.rollback(ctx))
 	}
 	if _, err := conn.ExecContext(ctx, "COMMIT"); err != nil {
-		return errors.Join(wrap("commit", err), tx.rollback(ctx))
+		return errors.Join(Error("commit", err), tx.rollback(ctx))
 	}
 	return nil
 }
@@ -50,20 +50,20 @@ func (tx *Tx) rollback(ctx context.Context) error {
 	if errors.As(err, &duck) && duck.Type == duckdb.ErrorTypeTransaction {
 		return nil // DuckDB has rolled it back already
 	}
-	return wrap("rollback", err)
+	return Error("rollback", err)
 }
 
 // Exec runs statements; step names them in an error.
 func (tx *Tx) Exec(ctx context.Context, step, query string, args ...any) error {
 	_, err := tx.conn.ExecContext(ctx, query, args...)
-	return tx.note(wrap(step, err))
+	return tx.note(Error(step, err))
 }
 
 // Query runs one query; step names it in an error. Pass rows.Err() through
 // Error as well.
 func (tx *Tx) Query(ctx context.Context, step, query string, args ...any) (*sql.Rows, error) {
 	rows, err := tx.conn.QueryContext(ctx, query, args...)
-	return rows, tx.note(wrap(step, err))
+	return rows, tx.note(Error(step, err))
 }
 
 // Append adds rows to a table through DuckDB's appender, about 500 times as
@@ -78,19 +78,19 @@ func (tx *Tx) Append(table string, fill func(add func(values ...any) error) erro
 		}
 		appender, err := duckdb.NewAppenderFromConn(conn, "", table)
 		if err != nil {
-			return wrap(step, err)
+			return Error(step, err)
 		}
 		add := func(values ...any) error {
 			row := make([]driver.Value, len(values))
 			for i, v := range values {
 				row[i] = v
 			}
-			return wrap(step, appender.AppendRow(row...))
+			return Error(step, appender.AppendRow(row...))
 		}
 		if err := fill(add); err != nil {
-			return errors.Join(err, wrap(step, appender.Clear()), wrap(step, appender.Close()))
+			return errors.Join(err, Error(step, appender.Clear()), Error(step, appender.Close()))
 		}
-		return wrap(step, appender.Close())
+		return Error(step, appender.Close())
 	})
 	return tx.note(err)
 }
