@@ -23,6 +23,7 @@ func TestDemo(t *testing.T) {
 	db := filepath.Join(dir, "assay.duckdb")
 	t.Run("database", func(t *testing.T) { checkDemoDatabase(t, db) })
 	t.Run("finding", func(t *testing.T) { checkDemoFinding(t, dir) })
+	t.Run("one request", func(t *testing.T) { checkDemoRequest(t, filepath.Join(dir, "run")) })
 	t.Run("same bytes again", func(t *testing.T) { checkSameFinding(t, dir, db) })
 	t.Run("tampering is noticed", func(t *testing.T) { checkTampering(t, filepath.Join(dir, "findings")) })
 	t.Run("ingest again changes nothing", func(t *testing.T) { checkIngestAgain(t, dir, db) })
@@ -99,6 +100,18 @@ func checkDemoFinding(t *testing.T, dir string) {
 	}
 	if code, stdout, stderr := command(t, "report", "--check", filepath.Join(dir, "findings")); code != 0 {
 		t.Errorf("report --check exits %d: %s%s", code, stdout, stderr)
+	}
+}
+
+func checkDemoRequest(t *testing.T, run string) {
+	shown := mustRun(t, "show", run, "baseline-controlled-ctx10240-c2", "3")
+	for _, want := range []string{"ASSAY_REQ_483002_00003", "own_first", "first_visible", "controlled_exact", "more; --all prints them"} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("show does not say %q:\n%s", want, shown)
+		}
+	}
+	if code, _, stderr := command(t, "show", run, "baseline-controlled-ctx10240-c2", "20"); code != 3 || !strings.Contains(stderr, "no request 20") {
+		t.Errorf("a request that is not planned: exit %d, %s", code, stderr)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"assay/collect/engine"
 	"assay/collect/record"
 	"assay/ingest/store"
 )
@@ -163,12 +164,12 @@ func writeProblems(tx *store.Tx, campaign string, problems []Problem) error {
 // kindUnknown is what a campaign is called until an engine has said what it is.
 const kindUnknown = "unknown"
 
-// kindSQL tells a simulated campaign by the version its engines state: the
-// simulator's carry the local part "+sim.".
+// kindSQL tells a simulated campaign by the version its engines state, see
+// engine.SimulatedMark.
 const kindSQL = `UPDATE campaigns SET kind = coalesce((
-	SELECT CASE WHEN bool_or(fact = 'engine_version' AND contains(value, '+sim.')) THEN 'simulated' ELSE 'measured' END
+	SELECT CASE WHEN bool_or(fact = 'engine_version' AND contains(value, $1)) THEN 'simulated' ELSE 'measured' END
 	FROM identities WHERE identities.campaign = campaigns.campaign AND value IS NOT NULL HAVING count(*) > 0), 'unknown')
-WHERE campaign = ?`
+WHERE campaign = $2`
 
 // finish gives every planned request of every attempt its row, says what kind
 // of campaign it is, and notes the sources of the whole run last, so that an
@@ -182,7 +183,7 @@ func (l *loader) finish(ctx context.Context) error {
 		if err := tx.Exec(ctx, "fill in unrecorded requests", unrecordedSQL); err != nil {
 			return err
 		}
-		if err := tx.Exec(ctx, "name the kind", kindSQL, id); err != nil {
+		if err := tx.Exec(ctx, "name the kind", kindSQL, engine.SimulatedMark, id); err != nil {
 			return err
 		}
 		if err := tx.Exec(ctx, "clear sources", "DELETE FROM sources WHERE campaign = ? AND attempt IS NULL", id); err != nil {

@@ -2,7 +2,6 @@ package ingest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
@@ -61,6 +60,20 @@ func Run(ctx context.Context, db *store.DB, sources []string, log *slog.Logger) 
 	return summary, nil
 }
 
+// RunCell loads one cell of a run directory and nothing of the others, for a
+// look at it in a database of its own.
+func RunCell(ctx context.Context, db *store.DB, dir, cell string, log *slog.Logger) (Summary, error) {
+	var summary Summary
+	if err := db.CreateTables(ctx); err != nil {
+		return summary, err
+	}
+	l := loader{db: db, log: log, summary: &summary, onlyCell: cell}
+	if err := l.run(ctx, dir); err != nil {
+		return summary, fmt.Errorf("load %s: %w", filepath.Base(dir), err)
+	}
+	return summary, nil
+}
+
 // noteSource keeps one problem row for a source in which nothing was
 // recognised, and none for the others.
 func noteSource(ctx context.Context, db *store.DB, source string, recognised bool) error {
@@ -79,6 +92,8 @@ type loader struct {
 	db      *store.DB
 	log     *slog.Logger
 	summary *Summary
+	// onlyCell, when not empty, is the one cell whose folders are read.
+	onlyCell string
 
 	tree     tree
 	campaign campaign
@@ -91,6 +106,9 @@ func (l *loader) run(ctx context.Context, dir string) error {
 	var err error
 	if l.tree, err = scanRun(dir); err != nil {
 		return err
+	}
+	if l.onlyCell != "" {
+		l.tree.folders = slices.DeleteFunc(l.tree.folders, func(f folder) bool { return f.cell != l.onlyCell })
 	}
 	if l.campaign, err = decodeCampaign(l.tree); err != nil {
 		return err
@@ -108,10 +126,14 @@ func (l *loader) run(ctx context.Context, dir string) error {
 		l.summary.Skipped += len(l.tree.folders)
 		return nil
 	}
-	if clash, err := l.clashes(ctx); err != nil || clash != "" {
-		return errors.Join(err, l.refuse(ctx, clash))
+	clash, err := l.clashes(ctx)
+	if err != nil {
+		return err
 	}
-	found := []Problem(nil)
+	if clash != "" {
+		return l.refuse(ctx, clash)
+	}
+	var found []Problem
 	l.attempts, found = attemptsOf(l.campaign.plan, l.campaign.journal, l.tree.folders)
 	l.campaign.problems = append(l.campaign.problems, found...)
 	if err := l.writeCampaign(ctx); err != nil {
@@ -158,6 +180,6 @@ func (l *loader) refuse(ctx context.Context, clash string) error {
 				return err
 			}
 		}
-		return writeProblems(tx, campaign, slices.Clone(found))
+		return writeProblems(tx, campaign, found)
 	})
 }

@@ -21,7 +21,7 @@ func Commands(env collect.Env) []*cobra.Command {
 		collect.NotBuilt("derive SPEC", "write a derivative finding from retained evidence"),
 		verifyCommand(env),
 		queryCommand(env),
-		collect.NotBuilt("show RUN CELL INDEX", "print one request: phases, events, verdicts and why"),
+		showCommand(env),
 		demoCommand(env),
 	}
 }
