@@ -1,0 +1,6 @@
+-- Comparable pairs only: both medians, their difference, and the distribution of ratios candidate / baseline by request index.
+-- key: pair, metric
+-- n: pairs
+SELECT pair, metric, unit, pairs, baseline_n, baseline_p50, candidate_n, candidate_p50,
+    median_difference, ratio_min, ratio_p50, ratio_max, note
+FROM comparisons ORDER BY pair, metric;

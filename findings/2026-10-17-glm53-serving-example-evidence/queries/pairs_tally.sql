@@ -1,0 +1,5 @@
+-- How many matched pairs of cells can be compared.
+-- key: campaign
+-- n: pairs
+SELECT campaign, count(*) AS pairs, count(*) FILTER (WHERE comparable) AS comparable
+FROM pair_comparability GROUP BY campaign ORDER BY campaign;

@@ -1,0 +1,5 @@
+-- Metrics withheld from the tables, by flag.
+-- key: arm, flag, metric
+-- n: withheld
+SELECT arm, flag, metric, count(*) AS withheld, count(DISTINCT cell) AS cells, min(reason) AS reason
+FROM metric_withholdings GROUP BY arm, flag, metric ORDER BY arm, flag, metric;
