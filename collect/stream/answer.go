@@ -1,11 +1,13 @@
 package stream
 
 import (
+	"bytes"
 	"errors"
 	"unsafe"
 )
 
-// doneMark is the payload that ends a stream, as a whole.
+// doneMark is the payload that ends a stream, as a whole. Some engines put
+// blanks behind it.
 const doneMark = "[DONE]"
 
 // rowBytes is what a row costs beside its payload. It counts against
@@ -80,12 +82,14 @@ func (a *answer) feed(b []byte, at stamp) {
 	if !a.headDone || a.over {
 		return
 	}
+	if a.encoded {
+		a.finish(EndProtocol, "content_encoding")
+		return
+	}
 	n, err := a.frame.push(b, a.onBody)
 	switch {
 	case err != nil:
 		a.broken(err)
-	case a.encoded:
-		a.finish(EndProtocol, "content_encoding")
 	case a.frame.complete():
 		a.res.CloseNs = a.readNs()
 		a.keepTrailing(b[n:])
@@ -175,7 +179,7 @@ func (a *answer) event(ev Event) bool {
 		HasKernel:    a.at.hasKernel,
 		ReadBytes:    a.at.bytes,
 	})
-	a.done = string(ev.Data) == doneMark
+	a.done = string(bytes.TrimRight(ev.Data, " ")) == doneMark
 	return !a.done
 }
 

@@ -25,20 +25,19 @@ type outcome struct {
 // replay feeds an answer in pieces, one read each, and then the server's close.
 // It returns the pieces that completed the events beside the outcome.
 func replay(pieces [][]byte) (outcome, []int64) {
-	a := newAnswer(Request{}.withDefaults())
-	for i, piece := range pieces {
-		if len(piece) > 0 && !a.over {
-			a.feed(piece, stamp{seq: int64(i), bytes: int64(len(piece))})
+	res := Replay(Request{}, func(yield func(Read) bool) {
+		for _, piece := range pieces {
+			if !yield(Read{Data: piece}) {
+				return
+			}
 		}
-	}
-	a.closed(0)
-	a.complete()
+	}, EndEOF, 0)
 	out := outcome{
-		End: a.res.End, Detail: a.res.EndDetail, Payloads: payloads(a.res), Tail: string(a.res.Tail),
-		Trailing: string(a.res.Trailing), Body: string(a.res.Body), Head: string(a.res.Head), Interim: string(a.res.Interim),
+		End: res.End, Detail: res.EndDetail, Payloads: payloads(res), Tail: string(res.Tail),
+		Trailing: string(res.Trailing), Body: string(res.Body), Head: string(res.Head), Interim: string(res.Interim),
 	}
 	var reads []int64
-	for _, ev := range a.res.Events {
+	for _, ev := range res.Events {
 		out.Names = append(out.Names, ev.Name)
 		reads = append(reads, ev.ReadSeq)
 	}

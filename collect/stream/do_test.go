@@ -207,6 +207,7 @@ func TestDoRefusesWhatBreaksHTTP(t *testing.T) {
 		{"endless line", "HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 70_000), "head_too_large", 0},
 		{"endless interim heads", strings.Repeat("HTTP/1.1 100 Continue\r\n\r\n", 3000), "head_too_large", 0},
 		{"not HTTP", "SSH-2.0-x\r\n\r\n", "malformed_head", 0},
+		{"HTTP/2 frames", "\x00\x00\x06\x04\x00\x00\x00\x00\x00\x00\x05\x00\xff\xff\xff", "malformed_head", 0},
 		{"blank line first", "\r\nHTTP/1.1 200 OK\r\n\r\n", "malformed_head", 0},
 		{"HTTP/2 answer", "HTTP/2.0 200 OK\r\n\r\n", "http_version", 0},
 		{"switched protocol", "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n", "protocol_switched", 0},

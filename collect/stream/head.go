@@ -27,12 +27,20 @@ type head struct {
 	frame       framing
 }
 
+// headStart begins every head. Another beginning is another protocol, or none:
+// waiting for such a head to end would make it look like a lost connection.
+const headStart = "HTTP/"
+
 // push takes bytes up to the end of a head. It returns how many it took, and
 // whether they ended a head.
 func (h *headReader) push(b []byte) (n int, whole bool, err error) {
 	for i, c := range b {
 		if len(h.raw) == MaxHead {
 			return i, false, &ProtocolError{Code: "head_too_large"}
+		}
+		if at := len(h.raw) - h.from; at < len(headStart) && c != headStart[at] {
+			h.raw = append(h.raw, b[i:min(len(b), i+MaxHead-len(h.raw))]...) // evidence
+			return len(b), false, &ProtocolError{Code: "malformed_head"}
 		}
 		h.raw = append(h.raw, c)
 		if c == '\n' && endsHead(h.raw[h.from:]) {
