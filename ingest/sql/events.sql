@@ -45,13 +45,15 @@ parsed AS (
 ),
 -- What kind of event it is. An error member of any type but null is an error,
 -- also false, 0 or an empty text. [DONE] must be the whole payload; some
--- engines put blanks after it.
+-- engines put blanks after it. A named event that is no chunk, such as a ping
+-- or an annotation, is passed over, as event-stream clients do.
 kinds AS (
     SELECT *, CASE
             WHEN event_name = 'error' THEN 'error'
             WHEN chunk IS NOT NULL THEN CASE WHEN chunk.error IS NOT NULL OR chunk.object = 'error' THEN 'error' ELSE 'chunk' END
             WHEN rtrim(txt) = '[DONE]' THEN 'done'
             WHEN trim(txt, e' \t\r\n') = '' THEN 'empty'
+            WHEN event_name NOT IN ('', 'message') THEN 'named'
             ELSE 'bad'
         END AS own_kind
     FROM parsed
