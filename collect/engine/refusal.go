@@ -1,10 +1,6 @@
 package engine
 
-import (
-	"encoding/json"
-	"strconv"
-	"strings"
-)
+import "strconv"
 
 // Outcomes a refusal can have; names of measurement.md section 6.
 const (
@@ -30,6 +26,14 @@ const (
 	FaultKVBoot     = "kv_boot_failure"
 )
 
+// What a limit that a refusal names is a limit of.
+const (
+	LimitModelLength = "model_length" // prompt and output, or the prompt alone, against the model's context
+	LimitInputLength = "input_length" // the prompt, a setting of the engine
+	LimitBatchTokens = "batch_tokens" // the tokens of one batch, a setting of the engine
+	LimitKVPool      = "kv_pool"      // the memory for KV, whatever the model allows
+)
+
 // Refusal is what an error answer means. A text is a hint: whether the engine
 // lives is for a probe of its state to say.
 type Refusal struct {
@@ -46,12 +50,9 @@ type Numbers struct {
 	Asked   *int64 // prompt and output together
 	Prompt  *int64
 	Output  *int64
-	AtLeast bool // the text says "at least": Asked and Prompt are lower bounds
+	LimitOf string // one of the Limit constants; empty when the refusal names no limit
+	AtLeast bool   // the text says "at least": Asked and Prompt are lower bounds
 }
-
-// maxErrorText bounds the text the patterns look at, in bytes. Engines put the
-// reason first; a longer body is mostly the echoed request.
-const maxErrorText = 64 << 10
 
 // Classify reads an error answer: an HTTP status of 400 or more with its body, or
 // 200 with the error event of a stream. The type field decides first, the text
@@ -66,6 +67,9 @@ func Classify(status int64, body []byte) Refusal {
 	decided := byStatusFirst(status)
 	var matches []string
 	for _, p := range patterns {
+		if p.rest && len(matches) > 0 {
+			continue
+		}
 		groups := p.match(status, e)
 		if groups == nil {
 			continue
@@ -108,85 +112,3 @@ func byStatusLast(status int64) Refusal {
 }
 
 func statusID(status int64) string { return "status_" + strconv.FormatInt(status, 10) }
-
-// errorText is an error body brought to one shape.
-type errorText struct {
-	kind   string // type or error_type
-	text   string // message, code and param; the body itself when it is not JSON
-	status int64  // numeric code in the body; 0 without one
-	prompt *int64 // n_prompt_tokens
-	limit  *int64 // n_ctx
-}
-
-// readError accepts the envelopes of engines.md section 4.1: an object at error,
-// a string at error, or the members at the top; and FastAPI's detail.
-func readError(body []byte) errorText {
-	top, reason := object(body)
-	if reason != "" {
-		return errorText{text: clip(string(body))}
-	}
-	if inner, reason := object(top["error"]); reason == "" {
-		top = inner
-	}
-	kind := text(top["type"])
-	if kind == "" {
-		kind = text(top["error_type"])
-	}
-	var parts []string
-	for _, key := range []string{"message", "error", "code", "param"} {
-		if s := text(top[key]); s != "" {
-			parts = append(parts, s)
-		}
-	}
-	e := errorText{kind: kind, text: clip(strings.Join(append(parts, detail(top["detail"])...), "\n"))}
-	for _, key := range []string{"http_status_code", "code"} {
-		n, _ := positive(top[key])
-		if n == nil {
-			n = wholeNumber(text(top[key]))
-		}
-		if n != nil && e.status == 0 {
-			e.status = *n
-		}
-	}
-	e.prompt, _ = positive(top["n_prompt_tokens"])
-	e.limit, _ = positive(top["n_ctx"])
-	return e
-}
-
-// detail reads FastAPI's detail: a text, or a list whose entries have a msg. The
-// rest of an entry echoes the request and must not be classified.
-func detail(raw json.RawMessage) []string {
-	if s := text(raw); s != "" {
-		return []string{s}
-	}
-	var entries []map[string]json.RawMessage
-	if json.Unmarshal(raw, &entries) != nil {
-		return nil
-	}
-	var parts []string
-	for _, entry := range entries {
-		parts = append(parts, text(entry["msg"]))
-	}
-	return parts
-}
-
-// text is a JSON string, or empty for any other value.
-func text(raw json.RawMessage) string {
-	var s string
-	if json.Unmarshal(raw, &s) != nil {
-		return ""
-	}
-	return s
-}
-
-func clip(s string) string { return s[:min(len(s), maxErrorText)] }
-
-// addNumbers fills in what the body states in members of its own.
-func (e errorText) addNumbers(n *Numbers) {
-	if n.Prompt == nil {
-		n.Prompt = e.prompt
-	}
-	if n.Limit == nil {
-		n.Limit = e.limit
-	}
-}

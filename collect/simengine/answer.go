@@ -22,6 +22,7 @@ type step struct {
 	text      string
 	tokens    int
 	reasoning bool
+	tool      string // name of the tool that text are the arguments of; "" for text
 	// drafted and accepted are the proposed and accepted draft tokens.
 	drafted, accepted int
 	// pace scales this step's mean time.

@@ -26,6 +26,7 @@ type Engine struct {
 	process *process
 	serving bool
 	died    bool
+	sick    bool
 	// stop ends Serve; birth starts a process inside Serve's context.
 	stop  context.CancelFunc
 	birth func() *process
@@ -144,4 +145,18 @@ func (e *Engine) die() {
 	defer e.mu.Unlock()
 	e.died = true
 	e.stop()
+}
+
+// sicken lets the health check fail from now on.
+func (e *Engine) sicken() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.sick = true
+}
+
+// healthy says whether the health check passes.
+func (e *Engine) healthy() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return !e.sick
 }

@@ -1,53 +1,63 @@
 package simengine
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"net/http"
+	"net"
+	"slices"
 	"strconv"
 	"strings"
 )
 
 // FaultKind describes one fault an engine can be given by name.
 type FaultKind struct {
-	Name, Description string
+	// Cases are the field cases the fault plays, such as "A01"; "" for none.
+	Name, Cases, Description string
 	// Default is the number N of the specification when it gives none; 0 means
 	// that the fault takes no number.
 	Default int64
-	// Exactly one of these is set: edit changes a stream before it is played,
-	// refuse answers in place of it, engine happens once to the whole engine.
-	edit   func(s *script, n int64)
-	refuse func(e *Engine, j *job) *apiError
-	engine func(e *Engine)
+	// Exactly one of these is set.
+	edit  func(s *script, n int64)      // changes a stream before it is played
+	reply func(j *job, n int64) *canned // answers in place of a stream; nil leaves the request alone
+	seize func(n int64) talk            // takes the connection in place of an answer
+	early string                        // answers before the request's body is read
+	whole func(e *Engine)               // happens once to the whole engine
 }
+
+// talk is what happens on a connection that a fault has taken over.
+type talk func(ctx context.Context, conn net.Conn) error
 
 // faultKinds is the table of faults: to add one, add a row. Stream faults hit
 // streamed requests only.
-var faultKinds = []FaultKind{
-	{Name: "foreign_marker", edit: addForeignMarker,
-		Description: "the marker of another request stands in the middle of the visible answer"},
-	{Name: "no_usage", edit: func(s *script, _ int64) { s.drop(frameUsage) },
-		Description: "the usage chunk is left out"},
-	{Name: "missing_done", edit: func(s *script, _ int64) { s.drop(frameDone) },
-		Description: "the stream ends in order but without [DONE]"},
-	{Name: "finish_length", edit: finishLength,
-		Description: "the finish reason is length, the answer is whole"},
-	{Name: "in_band_error", Default: 8, edit: failInBand,
-		Description: "after N events an error event comes, then [DONE]; the status stays 200"},
-	{Name: "cut", Default: 8, edit: cutAfter,
-		Description: "after N events the connection is closed"},
-	{Name: "role_only_delay", edit: sendRoleEarly,
-		Description: "the role chunk comes at acceptance, long before the first output"},
-	{Name: "kv_refusal", refuse: refuseKV,
-		Description: "status 400: the prompt is longer than the KV pool allows"},
-	{Name: "engine_dies", Default: 3, engine: (*Engine).die,
+var faultKinds = slices.Concat(contentFaults, usageFaults, endFaults, eventFaults, shapeFaults, wireFaults, replyFaults, engineFaults)
+
+// engineFaults happen to the whole engine.
+var engineFaults = []FaultKind{
+	{Name: "engine_dies", Cases: "B19", Default: 3, whole: (*Engine).die,
 		Description: "after N chat requests the next one ends everything: streams are cut and nothing listens"},
-	{Name: "restart", Default: 3, engine: (*Engine).restart,
+	{Name: "restart", Default: 3, whole: (*Engine).restart,
 		Description: "after N chat requests, before the next, the process is replaced: streams are cut, counters begin again"},
+	{Name: "health_fails", Cases: "B19", Default: 3, whole: (*Engine).sicken,
+		Description: "after N chat requests /health answers 503, /metrics still answers"},
 }
 
 // FaultKinds lists the faults that ParseFault knows.
-func FaultKinds() []FaultKind { return append([]FaultKind(nil), faultKinds...) }
+func FaultKinds() []FaultKind { return slices.Clone(faultKinds) }
+
+// FaultList is the table of faults as text, one a line: name, default number,
+// field cases, meaning.
+func FaultList() string {
+	var out strings.Builder
+	for _, kind := range faultKinds {
+		name := kind.Name
+		if kind.Default != 0 {
+			name += fmt.Sprintf("=%d", kind.Default)
+		}
+		fmt.Fprintf(&out, "  %-28s %-8s %s\n", name, kind.Cases, kind.Description)
+	}
+	return out.String()
+}
 
 // selector says which requests a fault hits; a nil member accepts all.
 type selector struct{ seed, index, nth *uint64 }
@@ -111,8 +121,8 @@ func parseFault(spec string) (activeFault, error) {
 	if !selected {
 		return f, nil
 	}
-	if kind.engine != nil {
-		return activeFault{}, fmt.Errorf("fault %q: %s hits the whole engine and takes no selector", spec, name)
+	if kind.whole != nil || kind.early != "" {
+		return activeFault{}, fmt.Errorf("fault %q: %s hits every request and takes no selector", spec, name)
 	}
 	f.hits, err = parseSelector(conditions)
 	if err != nil {
@@ -121,16 +131,14 @@ func parseFault(spec string) (activeFault, error) {
 	return f, nil
 }
 
-// lookupFault finds a kind by name; the error names all there are.
+// lookupFault finds a kind by name; the error lists all there are.
 func lookupFault(name string) (FaultKind, error) {
-	var names []string
 	for _, kind := range faultKinds {
 		if kind.Name == name {
 			return kind, nil
 		}
-		names = append(names, kind.Name)
 	}
-	return FaultKind{}, fmt.Errorf("unknown fault %q; take one of %s", name, strings.Join(names, ", "))
+	return FaultKind{}, fmt.Errorf("unknown fault %q; take one of\n%s", name, FaultList())
 }
 
 // parseSelector reads KEY=VALUE pairs.
@@ -165,103 +173,47 @@ func (e *Engine) editScript(s *script) {
 	}
 }
 
-// refusal is the first refusal that hits the job, nil for none.
-func (e *Engine) refusal(j *job) *apiError {
+// cannedReply is the first reply that hits the job, nil for none.
+func (e *Engine) cannedReply(j *job) *canned {
 	for _, f := range e.faults {
-		if f.kind.refuse != nil && f.hits.matches(j) {
-			return f.kind.refuse(e, j)
+		if f.kind.reply == nil || !f.hits.matches(j) {
+			continue
+		}
+		if r := f.kind.reply(j, f.n); r != nil {
+			return r
 		}
 	}
 	return nil
+}
+
+// seizure is what the first fault that takes the connection does with it, nil
+// for none.
+func (e *Engine) seizure(j *job) talk {
+	for _, f := range e.faults {
+		if f.kind.seize != nil && f.hits.matches(j) {
+			return f.kind.seize(f.n)
+		}
+	}
+	return nil
+}
+
+// earlyAnswer is the answer before a request's body is read, "" for none.
+func (e *Engine) earlyAnswer() string {
+	for _, f := range e.faults {
+		if f.kind.early != "" {
+			return f.kind.early
+		}
+	}
+	return ""
 }
 
 // applyEngineFaults lets the faults of the whole engine happen when their number
 // of chat requests is over; false means that the engine is gone.
 func (e *Engine) applyEngineFaults(j *job) bool {
 	for _, f := range e.faults {
-		if f.kind.engine != nil && j.nth == f.n+1 {
-			f.kind.engine(e)
+		if f.kind.whole != nil && j.nth == f.n+1 {
+			f.kind.whole(e)
 		}
 	}
 	return e.current().ctx.Err() == nil
-}
-
-// drop leaves out all frames of a kind.
-func (s *script) drop(kind frameKind) {
-	kept := s.frames[:0]
-	for _, f := range s.frames {
-		if f.kind != kind {
-			kept = append(kept, f)
-		}
-	}
-	s.frames = kept
-}
-
-// addForeignMarker puts the marker of the next request behind the visible output
-// in the middle.
-func addForeignMarker(s *script, _ int64) {
-	var visible []int
-	for i, f := range s.frames {
-		if f.kind == frameOutput && !f.step.reasoning {
-			visible = append(visible, i)
-		}
-	}
-	if len(visible) == 0 {
-		return
-	}
-	f := &s.frames[visible[len(visible)/2]]
-	changed := *f.step
-	changed.text += fmt.Sprintf(" ASSAY_REQ_%d_%05d", s.job.ask.seed, (s.job.ask.index+1)%100000)
-	f.step = &changed
-	f.bytes = s.chunk.output(&changed)
-}
-
-// finishLength says length where the engine said stop.
-func finishLength(s *script, _ int64) {
-	s.reason = "length"
-	for i, f := range s.frames {
-		if f.kind == frameFinish {
-			s.frames[i].bytes = s.chunk.finish(s.reason)
-		}
-	}
-}
-
-// failInBand replaces everything after n events by an error event and [DONE].
-func failInBand(s *script, n int64) {
-	s.frames = append(s.frames[:s.place(n)],
-		frame{kind: frameFailure, bytes: s.chunk.failure("EngineCore encountered an issue.")},
-		frame{kind: frameDone, bytes: doneEvent})
-}
-
-// cutAfter closes the connection after n events.
-func cutAfter(s *script, n int64) { s.frames = append(s.frames[:s.place(n)], frame{kind: frameCut}) }
-
-// place is the index of the frame after n events, at most that of the last
-// output, so that the request never ends in order first.
-func (s *script) place(n int64) int {
-	for i, f := range s.frames {
-		if int64(i) == n || f.last {
-			return i
-		}
-	}
-	return len(s.frames)
-}
-
-// sendRoleEarly moves the role chunk before the wait for the first output.
-func sendRoleEarly(s *script, _ int64) {
-	for i, f := range s.frames {
-		if f.kind == frameRole {
-			s.early = append(s.early, f)
-			s.frames = append(s.frames[:i], s.frames[i+1:]...)
-			return
-		}
-	}
-}
-
-// refuseKV refuses a prompt as too long for the pool, in SGLang's sentence: vLLM
-// has none, it lets such a request wait.
-func refuseKV(e *Engine, j *job) *apiError {
-	return &apiError{http.StatusBadRequest, "BadRequestError", "", fmt.Sprintf(
-		"Input length (%d tokens) exceeds the maximum allowed length (%d tokens).",
-		j.promptTokens, min(e.cfg.Profile.KVPoolTokens, j.promptTokens-1))}
 }

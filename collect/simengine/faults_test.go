@@ -3,11 +3,17 @@ package simengine
 import (
 	"context"
 	"errors"
+	"maps"
 	"net"
+	"os"
+	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // faulty starts an engine with one fault.
@@ -33,6 +39,22 @@ func TestStreamFaultsHitTheirRequestsOnly(t *testing.T) {
 		{"finish_length", func(r reply, s story) bool { return r.clean && s.Finish == "length" }, "length"},
 		{"in_band_error=3", func(r reply, s story) bool { return r.clean && s.Kinds == "rooed" }, "error"},
 		{"cut=5", func(r reply, s story) bool { return !r.clean && s.Kinds == "roooo" }, "abort"},
+		{"truncated=3", func(r reply, s story) bool { return r.clean && s.Kinds == "roo" }, "abort"},
+		{"reset=5", func(r reply, s story) bool { return !r.clean }, "abort"},
+		{"only_done", func(r reply, s story) bool { return r.clean && s.Kinds == "d" }, "abort"},
+		{"usage_after_done", func(r reply, s story) bool { return r.clean && strings.HasSuffix(s.Kinds, "ofdu") }, "stop"},
+		{"one_token", func(r reply, s story) bool {
+			return r.clean && s.Kinds == "rofud" && s.Visible == own && s.Completion == 1
+		}, "stop"},
+		{"reasoning_only", func(r reply, s story) bool {
+			return r.clean && s.Visible == "" && s.Finish == "length" && s.Thought == s.Completion
+		}, "length"},
+		{"byte_by_byte", func(r reply, s story) bool {
+			return r.clean && strings.HasPrefix(s.Visible, own+" ") && s.Finish == "stop"
+		}, "stop"},
+		{"burst", func(r reply, s story) bool {
+			return r.clean && strings.HasSuffix(s.Kinds, "ofud") && s.Finish == "stop"
+		}, "stop"},
 		{"cut=100000", func(r reply, s story) bool { return !r.clean && strings.HasSuffix(s.Kinds, "oo") }, "abort"},
 		{"role_only_delay", func(r reply, s story) bool { return r.clean && strings.HasSuffix(s.Kinds, "ofud") }, "stop"},
 	}
@@ -144,10 +166,71 @@ func TestEngineDiesAndNothingListens(t *testing.T) {
 	}
 }
 
+// fieldCases are the ids of the field cases that a stream or a server shows.
+var fieldCases = strings.Fields(`A01 A02 A03 A04 A06 A07 A09 A11 A12 A13 A14 A15 A16 A17 A18 A19 A20 A21 A22 A23 A25 A26 A27 A29 A30 A31 A32 A33 A34 A36
+	B01 B02 B04 B05 B07 B08 B09 B10 B11 B12 B14 B15 B16 B17 B19`)
+
+func TestEveryFieldCaseHasAFault(t *testing.T) {
+	played, names := map[string]bool{}, map[string]bool{}
+	for _, kind := range FaultKinds() {
+		if names[kind.Name] {
+			t.Errorf("two faults are called %s", kind.Name)
+		}
+		names[kind.Name] = true
+		for id := range strings.FieldsSeq(kind.Cases) {
+			played[id] = true
+		}
+		if !strings.Contains(FaultList(), "\n  "+kind.Name) && !strings.HasPrefix(FaultList(), "  "+kind.Name) {
+			t.Errorf("the list lacks %s", kind.Name)
+		}
+	}
+	if diff := cmp.Diff(fieldCases, slices.Sorted(maps.Keys(played))); diff != "" {
+		t.Errorf("cases and faults (-cases +faults):\n%s", diff)
+	}
+	text, err := os.ReadFile("../../../shared/cases.md")
+	if err != nil {
+		t.Skip("the field cases are not beside the repository")
+	}
+	var listed []string
+	for _, m := range regexp.MustCompile(`(?m)^### ([AB][0-9]{2}) `).FindAllStringSubmatch(string(text), -1) {
+		listed = append(listed, m[1])
+	}
+	if diff := cmp.Diff(listed, fieldCases); diff != "" {
+		t.Errorf("cases.md and fieldCases (-cases.md +fieldCases):\n%s", diff)
+	}
+}
+
+func TestGoesOnHoldsTheRequestAfterItsClientHasLeft(t *testing.T) {
+	cfg := slow(t)
+	cfg.Faults = []string{"goes_on=300"}
+	e := start(t, cfg)
+	leaving := e.dial(t, chatBody(prompt(1, 0, 0), 200_000))
+	leaving.streaming(t, 2)
+	left := time.Now()
+	_ = leaving.conn.Close()
+	eventually(t, "the request is over", func() bool { return e.gauges(t)[0] == 0 })
+	if took := time.Since(left); took < 300*time.Millisecond {
+		t.Errorf("the engine went on for %s only", took)
+	}
+}
+
+func TestSickEngineFailsItsHealthCheckOnly(t *testing.T) {
+	e := faulty(t, "health_fails=1")
+	for i, want := range []int{200, 503} {
+		e.ask(t, prompt(1, i, 0))
+		if status, _, _ := e.get(t, "/health"); status != want {
+			t.Errorf("after request %d: status %d, want %d", i, status, want)
+		}
+	}
+	if status, _, _ := e.get(t, "/metrics"); status != 200 {
+		t.Errorf("the metrics page answers %d", status)
+	}
+}
+
 func TestFaultSpecificationsAreChecked(t *testing.T) {
 	for _, kind := range FaultKinds() {
 		set := 0
-		for _, hook := range []bool{kind.edit != nil, kind.refuse != nil, kind.engine != nil} {
+		for _, hook := range []bool{kind.edit != nil, kind.reply != nil, kind.seize != nil, kind.early != "", kind.whole != nil} {
 			if hook {
 				set++
 			}
@@ -157,7 +240,7 @@ func TestFaultSpecificationsAreChecked(t *testing.T) {
 		}
 	}
 	for spec, want := range map[string]string{
-		"nope":             "take one of foreign_marker",
+		"nope":             "take one of\n  foreign_marker",
 		"no_usage=3":       "no number this fault takes",
 		"cut=x":            "no number this fault takes",
 		"cut=-1":           "no number this fault takes",

@@ -4,18 +4,28 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"time"
 )
 
-// frame is one SSE event in its HTTP chunk, ready to be written, and what
-// happens before it is.
+// frame is one SSE event, or something else that a stream does, and what
+// happens before it.
 type frame struct {
-	kind  frameKind
+	kind frameKind
+	// payload is the data field of the event; raw, when set, is written in place
+	// of an event.
+	payload, raw string
+	// bytes is what is written; render makes it.
 	bytes []byte
 	// step is the engine output that a frameOutput delivers, nil for all other
 	// kinds, which follow without a wait.
 	step *step
 	// last marks the output with which the engine finishes the request.
 	last bool
+	// silent marks an output that is made now and written with a later frame.
+	silent bool
+	// wait is the silence before the frame. TimeScale does not touch it: faults
+	// are set against a client's own limits.
+	wait time.Duration
 }
 
 // frameKind says what a frame is to the player and to the faults.
@@ -27,10 +37,18 @@ const (
 	frameFinish
 	frameUsage
 	frameDone
+	// frameOther is an event or bytes that mean nothing to the engine.
+	frameOther
 	// frameFailure is an error event: the engine gave the request up.
 	frameFailure
-	// frameCut has no bytes: the connection is closed in its place.
+	// The others have no bytes. frameWait is only its wait, frameCut closes the
+	// connection, frameReset resets it, frameStall is silent until the client
+	// leaves, frameFlood sends a line without an end until then.
+	frameWait
 	frameCut
+	frameReset
+	frameStall
+	frameFlood
 )
 
 // script is a stream before it is played. Faults edit it.
@@ -42,9 +60,51 @@ type script struct {
 	reason string
 	job    *job
 	chunk  chunker
+	form   form
+	// linger is how long the engine goes on after the client has left.
+	linger time.Duration
 }
 
-// chunker renders the events of one stream.
+// form is how a stream is put on the wire.
+type form struct {
+	head string
+	// headPause, above 0, is the time between two bytes of the head.
+	headPause time.Duration
+	// event wraps a payload, body wraps an event's text.
+	event func(payload string) string
+	body  func(text string) []byte
+	// end follows the last frame of a stream that ended in order.
+	end string
+	// piece, above 0, is the number of bytes of one write.
+	piece int
+	// burst keeps all events back until the last one is due.
+	burst bool
+}
+
+// plainForm is a form without a fault: one event in one HTTP chunk, one write.
+func plainForm() form {
+	return form{head: streamHead, event: dataEvent, body: httpChunk, end: lastHTTPChunk}
+}
+
+// dataEvent is a payload as one SSE event.
+func dataEvent(payload string) string { return "data: " + payload + "\n\n" }
+
+// httpChunk is a text as one HTTP/1.1 chunk.
+func httpChunk(text string) []byte {
+	out := make([]byte, 0, len(text)+16)
+	out = strconv.AppendInt(out, int64(len(text)), 16)
+	out = append(out, "\r\n"...)
+	out = append(out, text...)
+	return append(out, "\r\n"...)
+}
+
+// lastHTTPChunk ends a chunked body.
+const lastHTTPChunk = "0\r\n\r\n"
+
+// donePayload ends a stream.
+const donePayload = "[DONE]"
+
+// chunker renders the payloads of one stream.
 type chunker struct{ prefix, field string }
 
 // newChunker prepares the constant part of every chunk.
@@ -65,50 +125,42 @@ func quoted(s string) string {
 	return string(text)
 }
 
-// event wraps a payload as one SSE event in one HTTP/1.1 chunk.
-func event(payload string) []byte {
-	size := len("data: ") + len(payload) + len("\n\n")
-	out := make([]byte, 0, size+16)
-	out = strconv.AppendInt(out, int64(size), 16)
-	out = append(out, "\r\ndata: "...)
-	out = append(out, payload...)
-	return append(out, "\n\n\r\n"...)
+// choice renders a chunk with one choice.
+func (c chunker) choice(delta, finish string) string {
+	return c.prefix + `{"index":0,"delta":{` + delta + `},"logprobs":null,"finish_reason":` + finish + `}]}`
 }
 
 // delta renders a chunk with one delta member.
-func (c chunker) delta(field, text string) []byte {
-	return event(c.prefix + `{"index":0,"delta":{"` + field + `":` + quoted(text) +
-		`},"logprobs":null,"finish_reason":null}]}`)
+func (c chunker) delta(field, text string) string {
+	return c.choice(`"`+field+`":`+quoted(text), "null")
 }
 
 // role renders the first chunk.
-func (c chunker) role() []byte {
-	return event(c.prefix + `{"index":0,"delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null}]}`)
-}
+func (c chunker) role() string { return c.choice(`"role":"assistant","content":""`, "null") }
 
 // failure renders an error event.
-func (c chunker) failure(message string) []byte {
-	return event(`{"error":{"message":` + quoted(message) + `,"type":"InternalServerError","param":null,"code":500}}`)
+func (c chunker) failure(message string) string {
+	return `{"error":{"message":` + quoted(message) + `,"type":"InternalServerError","param":null,"code":500}}`
 }
 
 // output renders one engine output.
-func (c chunker) output(s *step) []byte {
-	if s.reasoning {
+func (c chunker) output(s *step) string {
+	switch {
+	case s.tool != "":
+		return c.call(s)
+	case s.reasoning:
 		return c.delta(c.field, s.text)
 	}
 	return c.delta("content", s.text)
 }
 
-// finish renders the chunk with the finish reason.
-func (c chunker) finish(reason string) []byte {
-	return event(c.prefix + `{"index":0,"delta":{"content":""},"logprobs":null,"finish_reason":` +
-		quoted(reason) + `,"stop_reason":null}]}`)
+// finish renders the chunk with the finish reason, a JSON value.
+func (c chunker) finish(reason string) string {
+	return c.prefix + `{"index":0,"delta":{"content":""},"logprobs":null,"finish_reason":` + reason + `,"stop_reason":null}]}`
 }
 
 // usage renders the usage chunk.
-func (c chunker) usage(u usage) []byte {
-	return event(c.prefix + `],"usage":` + u.json() + `}`)
-}
+func (c chunker) usage(object string) string { return c.prefix + `],"usage":` + object + `}` }
 
 // usage is the token counts of a request.
 type usage struct{ prompt, completion, reasoning int64 }
@@ -120,25 +172,46 @@ func (u usage) json() string {
 		u.prompt, u.prompt+u.completion, u.completion, u.reasoning)
 }
 
-var (
-	doneEvent     = event("[DONE]")
-	lastHTTPChunk = []byte("0\r\n\r\n")
-)
-
-// newScript renders the whole stream of a job.
+// newScript makes the whole stream of a job.
 func newScript(j *job, c chunker) *script {
-	s := &script{job: j, chunk: c, reason: j.answer.finish}
-	s.frames = append(s.frames, frame{kind: frameRole, bytes: c.role()})
+	s := &script{job: j, chunk: c, form: plainForm()}
+	s.rebuild()
+	return s
+}
+
+// rebuild makes the frames of the job's answer.
+func (s *script) rebuild() {
+	j, c := s.job, s.chunk
+	s.reason = j.answer.finish
+	if s.reason == "tool_calls" {
+		s.reason = "stop" // vLLM counts a tool call so
+	}
+	s.frames = []frame{{kind: frameRole, payload: c.role()}}
 	steps := j.answer.steps
 	for i := range steps {
 		s.frames = append(s.frames, frame{
-			kind: frameOutput, bytes: c.output(&steps[i]), step: &steps[i], last: i == len(steps)-1,
+			kind: frameOutput, payload: c.output(&steps[i]), step: &steps[i], last: i == len(steps)-1,
 		})
 	}
-	s.frames = append(s.frames, frame{kind: frameFinish, bytes: c.finish(j.answer.finish)})
+	s.frames = append(s.frames, frame{kind: frameFinish, payload: c.finish(quoted(j.answer.finish))})
 	if j.req.includeUsage() {
-		s.frames = append(s.frames, frame{kind: frameUsage, bytes: c.usage(j.usage())})
+		s.frames = append(s.frames, frame{kind: frameUsage, payload: c.usage(j.usage().json())})
 	}
-	s.frames = append(s.frames, frame{kind: frameDone, bytes: doneEvent})
-	return s
+	s.frames = append(s.frames, frame{kind: frameDone, payload: donePayload})
+}
+
+// render makes the bytes of every frame, so that nothing is left to do between
+// the clock and the write.
+func (s *script) render() {
+	for _, list := range [][]frame{s.early, s.frames} {
+		for i := range list {
+			f := &list[i]
+			switch {
+			case f.raw != "":
+				f.bytes = s.form.body(f.raw)
+			case f.kind < frameWait:
+				f.bytes = s.form.body(s.form.event(f.payload))
+			}
+		}
+	}
 }

@@ -32,7 +32,7 @@ func (e *Engine) handler() http.Handler {
 		first := connOf(r).firstByte()
 		a := Arrival{
 			Ordinal: e.ordinals.Add(1), UnixNs: first.unixNs, MonoNs: first.monoNs,
-			Method: r.Method, Path: r.URL.Path, Conn: r.RemoteAddr,
+			Method: r.Method, Path: r.URL.Path, Proto: r.Proto, Conn: r.RemoteAddr,
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, maxBodyBytes)
 		known, ok := routes[r.URL.Path]
@@ -89,11 +89,16 @@ func (e *Engine) serveVersion(w http.ResponseWriter, _ *http.Request, a Arrival)
 	return http.StatusOK
 }
 
-// serveHealth answers 200 with an empty body.
+// serveHealth answers 200 with an empty body; 503 once a fault has made the
+// engine sick.
 func (e *Engine) serveHealth(w http.ResponseWriter, _ *http.Request, a Arrival) int {
 	e.arrived(a)
-	w.WriteHeader(http.StatusOK)
-	return http.StatusOK
+	status := http.StatusOK
+	if !e.healthy() {
+		status = http.StatusServiceUnavailable
+	}
+	w.WriteHeader(status)
+	return status
 }
 
 // serveMetrics answers with the page of this moment.

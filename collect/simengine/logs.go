@@ -14,6 +14,8 @@ type Arrival struct {
 	// the request's first byte was read.
 	UnixNs, MonoNs int64
 	Method, Path   string
+	// Proto is the protocol of the request line, such as HTTP/1.1.
+	Proto string
 	// Marker is the request's own marker, "" when the prompt begins with none;
 	// Seed and Index are its parts.
 	Marker      string

@@ -3,6 +3,8 @@ package simengine
 import (
 	"context"
 	"errors"
+	"strings"
+	"time"
 )
 
 // process is one life of the simulated engine: what a restart throws away.
@@ -23,8 +25,11 @@ func newProcess(ctx context.Context, cfg Config) *process {
 	return p
 }
 
-// errCut is the end of a stream that a fault cuts.
-var errCut = errors.New("stream cut by a fault")
+// errCut and errReset are the ends of a stream that a fault cuts.
+var (
+	errCut   = errors.New("stream cut by a fault")
+	errReset = errors.New("stream reset by a fault")
+)
 
 // play runs a job: it waits to be scheduled, prefills, decodes and hands every
 // frame to write when it is due. However it ends, the job has left the scheduler
@@ -33,6 +38,7 @@ var errCut = errors.New("stream cut by a fault")
 func (p *process) play(ctx context.Context, s *script, write func(frame) error) error {
 	j := s.job
 	defer func() {
+		p.goOn(ctx, s.linger)
 		p.sched.leave(j, monoNow())
 		p.metrics.gaveUp(j, "abort")
 	}()
@@ -45,7 +51,7 @@ func (p *process) play(ctx context.Context, s *script, write func(frame) error) 
 
 	p.sched.enter(j, monoNow())
 	for _, f := range s.early {
-		if err := write(f); err != nil {
+		if err := p.deliver(ctx, f, write); err != nil {
 			return err
 		}
 	}
@@ -54,17 +60,34 @@ func (p *process) play(ctx context.Context, s *script, write func(frame) error) 
 	}
 	deadline := j.prefillEndNs
 	for _, f := range s.frames {
+		pause := int64(f.wait)
 		if f.kind == frameOutput && j.firstNs != 0 {
-			deadline += p.stepNs(j, f.step)
+			pause += p.stepNs(j, f.step)
+		}
+		if deadline += pause; pause > 0 {
 			if err := wait.until(deadline); err != nil {
 				return err
 			}
 		}
-		if err := p.deliver(s, f, deadline, write); err != nil {
+		p.account(s, f, deadline)
+		if err := p.deliver(ctx, f, write); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// goOn keeps the job in the engine for a while after its client has left.
+func (p *process) goOn(ctx context.Context, linger time.Duration) {
+	if linger == 0 || ctx.Err() == nil {
+		return
+	}
+	timer := time.NewTimer(linger)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-p.ctx.Done():
+	}
 }
 
 // prefill waits until the job is scheduled and its prompt is in the cache.
@@ -79,12 +102,10 @@ func (p *process) prefill(ctx context.Context, j *job, wait *pause) error {
 	return nil
 }
 
-// deliver accounts a frame and writes it.
-func (p *process) deliver(s *script, f frame, deadlineNs int64, write func(frame) error) error {
+// account puts a frame into the scheduler and the counters.
+func (p *process) account(s *script, f frame, deadlineNs int64) {
 	j := s.job
 	switch f.kind {
-	case frameCut:
-		return errCut
 	case frameFailure:
 		p.sched.leave(j, deadlineNs)
 		p.metrics.gaveUp(j, "error")
@@ -93,6 +114,32 @@ func (p *process) deliver(s *script, f frame, deadlineNs int64, write func(frame
 		if f.last {
 			p.sched.leave(j, deadlineNs)
 			p.metrics.finished(j, s.reason)
+		}
+	}
+}
+
+// deliver writes a frame, or does what it stands for.
+func (p *process) deliver(ctx context.Context, f frame, write func(frame) error) error {
+	switch f.kind {
+	case frameWait:
+		return nil
+	case frameOutput:
+		if f.silent {
+			return nil
+		}
+	case frameCut:
+		return errCut
+	case frameReset:
+		return errReset
+	case frameStall:
+		<-ctx.Done()
+		return ctx.Err()
+	case frameFlood:
+		f.bytes = httpChunk(strings.Repeat("x", 1<<20))
+		for {
+			if err := write(f); err != nil {
+				return err
+			}
 		}
 	}
 	return write(f)

@@ -19,6 +19,9 @@ type chatRequest struct {
 	MaxTokens           *int64  `json:"max_tokens"`
 	MaxCompletionTokens *int64  `json:"max_completion_tokens"`
 	ReasoningEffort     *string `json:"reasoning_effort"`
+
+	ResponseFormat *responseFormat `json:"response_format"`
+	Tools          []tool          `json:"tools"`
 }
 
 // message is one chat message; its content is a string or a list of parts.
@@ -134,12 +137,19 @@ func (r *chatRequest) check(cfg Config) *apiError {
 	if limit < 1 {
 		return badRequest("max_tokens", "max_tokens must be at least 1, got %d.", limit)
 	}
-	if total := prompt + limit; total > cfg.MaxModelLen || total < 0 {
-		return badRequest("input_tokens", "This model's maximum context length is %d tokens. However, you requested %d output tokens "+
-			"and your prompt contains at least %d input tokens, for a total of at least %d tokens. "+
-			"(parameter=input_tokens, value=%d)", cfg.MaxModelLen, limit, prompt, total, prompt)
+	return overLimit(cfg.MaxModelLen, prompt, limit)
+}
+
+// overLimit refuses a prompt and an output that need more than the model's
+// length; nil means they fit.
+func overLimit(maxModelLen, prompt, output int64) *apiError {
+	total := prompt + output
+	if total <= maxModelLen && total >= 0 {
+		return nil
 	}
-	return nil
+	return badRequest("input_tokens", "This model's maximum context length is %d tokens. However, you requested %d output tokens "+
+		"and your prompt contains at least %d input tokens, for a total of at least %d tokens. "+
+		"(parameter=input_tokens, value=%d)", maxModelLen, output, prompt, total, prompt)
 }
 
 // writeJSON sends a value with a status.
