@@ -29,10 +29,15 @@ func dispatchClock(p *plan.Plan, lockedAt time.Time, restart bool) (record.Clock
 	}, nil
 }
 
+// inFlightUntil is the wall clock, ns since 1970 UTC, until which requests in
+// flight may go on: from there on only restoration (measurement.md section 12).
+func inFlightUntil(p *plan.Plan, clock record.Clock) int64 {
+	return clock.DeadlineUnixNs - p.LoadBoundSeconds*int64(time.Second)
+}
+
 // cellBound is how long requests of a cell may go on: until its outer cap, and
 // never into the time reserved for restoration.
 func cellBound(c plan.Cell, p *plan.Plan, clock record.Clock, now time.Time) time.Duration {
 	outer := time.Duration(c.OuterTimeoutSeconds) * time.Second
-	reserve := time.Unix(0, clock.DeadlineUnixNs).Add(-time.Duration(p.LoadBoundSeconds) * time.Second)
-	return min(outer, reserve.Sub(now))
+	return min(outer, time.Unix(0, inFlightUntil(p, clock)).Sub(now))
 }

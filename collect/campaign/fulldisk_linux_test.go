@@ -51,4 +51,16 @@ func TestFullDiskEndsTheCampaignAndKeepsWhatWasWritten(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(o.Dir, record.PlanName)); err != nil {
 		t.Error(err)
 	}
+
+	// With room again, the run is resumed to its end.
+	if err := syscall.Mount("tmpfs", mount, "tmpfs", syscall.MS_REMOUNT, "size=64m"); err != nil {
+		t.Fatal(err)
+	}
+	_, b := sim(t, "model-b", nil)
+	o.BaseURLs["candidate"], o.Resume = b, true
+	summary, err := Run(t.Context(), o)
+	if err != nil || !summary.Complete() {
+		t.Fatal(err, summary)
+	}
+	checkFolders(t, o.Plan, o.Dir)
 }

@@ -29,13 +29,16 @@ type loop struct {
 	url      string
 	token    string
 	anchor   record.Anchor
-	cutoff   int64 // unix ns
-	now      func() time.Time
+	cutoff   int64        // unix ns
+	now      func() int64 // wall clock, unix ns
 	out      *writer
 	progress Progress
 	// answered is set once the arm has ever given a response head; from then on
 	// a refused connection means that the engine is gone.
 	answered *atomic.Bool
+	// gone is set once an answer has named a dead engine or GPU: nothing more is
+	// sent to it.
+	gone *atomic.Bool
 
 	dispatched, connectFailed, cutOff atomic.Int64
 	cutoffHit                         atomic.Bool
@@ -101,13 +104,22 @@ func (l *loop) mayNotSend(ctx context.Context) string {
 	switch {
 	case ctx.Err() != nil:
 		return reasonOf(context.Cause(ctx))
-	case l.connectFailed.Load() > 0:
+	case boundPassed(ctx):
+		return reasonOuter
+	case l.connectFailed.Load() > 0, l.gone.Load():
 		return reasonEngineFault
-	case l.now().UnixNano() >= l.cutoff:
+	case l.now() >= l.cutoff:
 		l.cutoffHit.Store(true)
 		return reasonCutoff
 	}
 	return ""
+}
+
+// boundPassed goes by the clock: on a busy machine the context's timer can fire
+// late, and every request begun meanwhile would end at once, sent or not.
+func boundPassed(ctx context.Context) bool {
+	bound, ok := ctx.Deadline()
+	return ok && !time.Now().Before(bound)
 }
 
 func reasonOf(cause error) string {

@@ -28,8 +28,20 @@ type monitor struct {
 	anchor   record.Anchor
 	out      *writer
 	progress Progress
-	pageSeq  int64
-	seq      int64 // of GPU, cgroup and host samples
+	// drainBound is the longest wait for an idle engine.
+	drainBound time.Duration
+	pageSeq    int64
+	seq        int64 // of GPU, cgroup and host samples
+
+	// What the stop rules look at afterwards. Only one goroutine at a time writes
+	// each of them, see watch.
+	scrapes []span // of whole pages
+	states  []engineState
+	last    record.Page                // last page
+	answers map[string][]record.Answer // by phase
+	oom     []int64                    // oom_kill events of the control group, as read
+	inode   map[string]int64           // inode of the control group, by phase
+	gpuLost bool
 }
 
 // readers are the sources on the host, opened once for the whole campaign.
@@ -42,8 +54,9 @@ type readers struct {
 // drain says how the wait for an idle engine went.
 type drain struct {
 	took     time.Duration
-	idle     bool // seen idle, or waited long enough where it cannot be seen
-	verified bool // two fresh pages showed nothing running or waiting
+	idle     bool   // seen idle, or waited long enough where it cannot be seen
+	verified bool   // two fresh pages showed nothing running or waiting
+	stuck    string // series that stayed above 0; "" when idle or when none can be named
 }
 
 // settle scrapes until two fresh pages in a row show an idle engine, at most
@@ -72,8 +85,8 @@ func (m *monitor) settle(ctx context.Context, phase string, every time.Duration)
 		if idlePages == 2 {
 			return drain{took: time.Since(start), idle: true, verified: true}
 		}
-		if ctx.Err() != nil || time.Since(start) > drainBound {
-			return drain{took: time.Since(start)}
+		if ctx.Err() != nil || time.Since(start) > m.drainBound {
+			return drain{took: time.Since(start), stuck: busySeries(parsed)}
 		}
 		pause(ctx, min(every, DefaultPageEvery))
 	}
@@ -82,9 +95,47 @@ func (m *monitor) settle(ctx context.Context, phase string, every time.Duration)
 // snapshot reads everything but the engine's page once.
 func (m *monitor) snapshot(ctx context.Context, phase string) {
 	for _, path := range identityPaths {
-		add(m.out, record.Answers, m.client.Ask(ctx, m.anchor, phase, path))
+		answer := m.client.Ask(ctx, m.anchor, phase, path)
+		m.answers[phase] = append(m.answers[phase], answer)
+		add(m.out, record.Answers, answer)
 	}
 	m.sample(phase)
+}
+
+// identity is what the readings of a phase say about the engine.
+func (m *monitor) identity(phase string) identity {
+	found := readIdentity(m.answers[phase], m.last)
+	if inode, ok := m.inode[phase]; ok {
+		found[factCgroupInode] = decimal(inode)
+	}
+	return found
+}
+
+// healthy says what /health answered in a phase; known is false without an
+// answer.
+func (m *monitor) healthy(phase string) (ok, known bool) {
+	for _, a := range m.answers[phase] {
+		if a.Path == "/health" && a.HTTPStatus != nil {
+			return *a.HTTPStatus < 500, true
+		}
+	}
+	return false, false
+}
+
+// deaths lists the signs that the engine or its GPU died during the attempt.
+func (m *monitor) deaths() []string {
+	var signs []string
+	was, asked := m.healthy(phaseBefore)
+	if is, still := m.healthy(phaseAfter); asked && still && was && !is {
+		signs = append(signs, "/health answered well before the cell and with an error after it")
+	}
+	if n := len(m.oom); n > 0 && m.oom[n-1] > m.oom[0] {
+		signs = append(signs, "the kernel killed a process of the engine's control group for memory")
+	}
+	if m.gpuLost {
+		signs = append(signs, "the driver says that a GPU is lost")
+	}
+	return signs
 }
 
 // watch samples until ctx ends: pages at one cadence, the rest at another.
@@ -109,6 +160,14 @@ func (m *monitor) scrape(ctx context.Context, phase string) record.Page {
 	page := m.client.Scrape(ctx, m.anchor, m.pageSeq, phase)
 	m.pageSeq++
 	add(m.out, record.Pages, page)
+	m.last = page
+	if page.Error == "" && len(page.Body) > 0 {
+		m.scrapes = append(m.scrapes, span{page.StartNs, page.EndNs})
+		if phase == phaseDuring {
+			parsed, _ := engine.ParsePage(page.Body)
+			m.states = append(m.states, stateOfEngine(page.EndNs, parsed))
+		}
+	}
 	return page
 }
 
@@ -116,9 +175,16 @@ func (m *monitor) sample(phase string) {
 	gpus, cgroups, host := m.readers.gpu.Read(m.anchor), m.readers.cgroup.Read(m.anchor), m.readers.host.Read(m.anchor)
 	for i := range gpus {
 		gpus[i].Seq, gpus[i].Phase = m.seq, phase
+		m.gpuLost = m.gpuLost || gpus[i].Status == "lost"
 	}
 	for i := range cgroups {
 		cgroups[i].Seq, cgroups[i].Phase = m.seq, phase
+		if n := cgroups[i].OOMKillEvents; n != nil {
+			m.oom = append(m.oom, *n)
+		}
+		if n := cgroups[i].Inode; n != nil {
+			m.inode[phase] = *n
+		}
 	}
 	host.Seq, host.Phase = m.seq, phase
 	m.seq++

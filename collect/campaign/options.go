@@ -17,9 +17,11 @@ import (
 const (
 	DefaultPageEvery   = 500 * time.Millisecond // engine pages
 	DefaultSampleEvery = 2 * time.Second        // GPU, cgroup and host
-	drainBound         = 120 * time.Second      // longest wait until an engine is idle
 	blindDrainWait     = 5 * time.Second        // wait where the engine does not say whether it is idle
 )
+
+// drainBound is the longest wait until an engine is idle; tests shorten it.
+var drainBound = 120 * time.Second
 
 // Errors a caller branches on.
 var (
@@ -31,6 +33,12 @@ var (
 	ErrUsage = errors.New("wrong option")
 	// ErrUnreachable: the first arm's endpoint does not answer.
 	ErrUnreachable = errors.New("the endpoint does not answer")
+	// ErrWrongModel: the first arm's endpoint serves another model than the plan.
+	ErrWrongModel = errors.New("the endpoint serves another model")
+	// ErrPlanChanged: the run to resume was begun with another plan.
+	ErrPlanChanged = errors.New("the run was begun with another plan")
+	// ErrArmChanged: the engine of an arm to resume is not the one it began with.
+	ErrArmChanged = errors.New("the arm is not the one the run began with")
 )
 
 // Options say what to run and where.
@@ -44,16 +52,35 @@ type Options struct {
 	OnlyArm  string // run the cells of this arm only; "" for all
 	CellGlob string // run the cells whose id matches; "" for all
 
-	RestartClock bool          // dispatch now, beside the frozen clock
+	RestartClock bool          // dispatch now, beside the frozen clock; a run that is resumed keeps its clock
 	SampleEvery  time.Duration // replaces both cadences; 0 keeps the plan's
 
 	// SelfCheck measures this host's client error bar before the lock; nil leaves
 	// it out. When it fails the campaign goes on, and run.json holds the reason.
 	SelfCheck func(context.Context) ([]record.SelfCheck, error)
 
+	// Resume goes on with the run in Dir: it recovers what a kill left behind,
+	// keeps finished cells, and runs an unfinished one again as a new attempt. A
+	// folder in which nothing was begun is collected from the start.
+	Resume bool
+	// Smoke asks each arm for one plain answer, one JSON answer and one tool call
+	// before its first cell.
+	Smoke bool
+	// StopsBlockNothing journals what the stop rules decide about cells and blocks
+	// none of them, for tests of single faults. Cutoff and interrupt still end
+	// dispatch. It is recorded as a deviation.
+	StopsBlockNothing bool
+	// Containers name the container of an arm's engine, asked for over the Docker
+	// Engine API socket; an arm without one is "not visible".
+	Containers   map[string]string
+	DockerSocket string // "" for DefaultDockerSocket
+	// Lifecycle loads and restores engines; nil waits until an operator has.
+	Lifecycle Lifecycle
+
 	Progress Progress
 	Log      *slog.Logger
-	Now      func() time.Time // wall clock for the cutoff; nil is time.Now
+	Now      func() time.Time // wall clock; nil is time.Now
+	Clock    func() Reading   // all clocks in one look; nil reads the system's, with Now as the wall clock
 }
 
 // Progress hears what happens while a campaign runs. Its methods are called
@@ -65,6 +92,8 @@ type Progress interface {
 	RequestEnded(c plan.Cell, ended record.Request)
 	// CellEnded: the cell is over in that run state.
 	CellEnded(c plan.Cell, state RunState)
+	// Estimated: what the finished cells say about the others.
+	Estimated(e Estimate)
 	// Waiting: the campaign waits for what text says.
 	Waiting(text string)
 }
@@ -72,6 +101,12 @@ type Progress interface {
 func (o Options) withDefaults() (Options, error) {
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Clock == nil {
+		o.Clock = clockOf(o.Now)
+	}
+	if o.DockerSocket == "" {
+		o.DockerSocket = DefaultDockerSocket
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -85,9 +120,11 @@ func (o Options) withDefaults() (Options, error) {
 	if len(o.selected()) == 0 {
 		return o, fmt.Errorf("%w: no cell of the plan matches --arm %q --cells %q; `assay plan show` lists them", ErrUsage, o.OnlyArm, o.CellGlob)
 	}
-	for arm := range o.BaseURLs {
-		if !slices.Contains(o.Plan.Arms(), arm) {
-			return o, fmt.Errorf("%w: --base-url names arm %q, which the plan does not have", ErrUsage, arm)
+	for flag, byArm := range map[string]map[string]string{"--base-url": o.BaseURLs, "--docker": o.Containers} {
+		for arm := range byArm {
+			if !slices.Contains(o.Plan.Arms(), arm) {
+				return o, fmt.Errorf("%w: %s names arm %q, which the plan does not have", ErrUsage, flag, arm)
+			}
 		}
 	}
 	return o, nil
@@ -136,6 +173,9 @@ func (o Options) deviations() []string {
 	if o.OnlyArm != "" {
 		list = append(list, "--arm "+o.OnlyArm+": the cells of other arms were not run")
 	}
+	if o.StopsBlockNothing {
+		list = append(list, "stop rules block nothing: their decisions are journalled only")
+	}
 	if o.CellGlob != "" {
 		list = append(list, "--cells "+o.CellGlob+": other cells were not run")
 	}
@@ -147,4 +187,5 @@ type silent struct{}
 func (silent) CellStarted(plan.Cell, int, int)        {}
 func (silent) RequestEnded(plan.Cell, record.Request) {}
 func (silent) CellEnded(plan.Cell, RunState)          {}
+func (silent) Estimated(Estimate)                     {}
 func (silent) Waiting(string)                         {}

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"sync/atomic"
 	"time"
 
 	"assay/collect/engine"
@@ -19,101 +18,219 @@ import (
 	"assay/collect/stream"
 )
 
-// Summary counts what a campaign came to.
+// Summary counts what a campaign came to, over all its processes.
 type Summary struct {
 	Planned, Selected int // cells of the plan, and of them those that were to run
 	States            map[RunState]int
 	Requests          int64 // planned requests of the selected cells
-	Dispatched        int64
+	Dispatched        int64 // requests sent by this process
 	Stops             []Stop
 	Interrupted       bool
+	Resumed           bool // an earlier process began the run
+	NothingToDo       bool // the run was over already: nothing was sent
+	NotRestored       bool // a lifecycle check failed: the host is not as it was
 }
 
-// Complete reports whether every cell of the plan ran to its end.
-func (s Summary) Complete() bool { return s.States[StateComplete] == s.Planned }
+// Complete reports whether every cell of the plan ran to its end and the host is
+// as it was.
+func (s Summary) Complete() bool { return s.States[StateComplete] == s.Planned && !s.NotRestored }
 
 // run is a campaign under way.
 type run struct {
 	Options
 	digest  string
-	kind    string // measured, or simulated when the first arm's engine says so
 	anchor  record.Anchor
 	clock   record.Clock
 	journal *record.Journal
 	readers *readers
+	arms    map[string]*armState
+	blocked map[string]bool
+	summary *Summary
 
-	selfCheck       []record.SelfCheck
-	selfCheckNotRun string // why there is none
+	zero     Reading // the clocks when this process took up the run
+	zeroNs   int64   // that moment on the run's clock
+	lastLook Reading // when the clocks were last compared
+
+	errorBar   []record.SelfCheck
+	noErrorBar string // why there is none
 }
 
-// Run collects a whole campaign into a new run directory. It returns an error
-// only when it could not run or could not store what it saw; a campaign that
-// stopped itself is a Summary.
+// Run collects a whole campaign into a run directory. It returns an error only
+// when it could not run or could not store what it saw; a campaign that stopped
+// itself is a Summary.
 func Run(ctx context.Context, o Options) (summary Summary, err error) {
 	o, err = o.withDefaults()
 	if err != nil {
 		return summary, err
 	}
-	// Asked twice: a passed cutoff must be found before anything is sent, and a
-	// restarted clock starts at the lock.
-	if _, err := dispatchClock(o.Plan, o.Now(), o.RestartClock); err != nil {
+	r := &run{Options: o, digest: o.Plan.Digest(), anchor: record.NewAnchor(), blocked: map[string]bool{}, summary: &summary}
+	r.startClock()
+	r.count()
+	resumes := false
+	if o.Resume {
+		if resumes, err = begun(o.Dir); err != nil {
+			return summary, err
+		}
+	}
+	defer func() {
+		if r.readers != nil {
+			err = errors.Join(err, r.readers.gpu.Close())
+		}
+		if r.journal != nil {
+			err = errors.Join(err, r.journal.Close())
+		}
+	}()
+	var h History
+	if resumes {
+		h, err = r.reopen()
+	} else {
+		err = r.begin(ctx)
+	}
+	if err != nil {
 		return summary, err
 	}
-	r := &run{Options: o, digest: o.Plan.Digest(), anchor: record.NewAnchor()}
-	if err := r.reach(ctx, o.selected()[0], r.anchor); err != nil {
-		return summary, err
-	}
-	r.kind = r.kindOf(ctx, o.selected()[0])
-	r.checkSelf(ctx)
-	lockedAt := o.Now()
-	if r.clock, err = dispatchClock(o.Plan, lockedAt, o.RestartClock); err != nil {
-		return summary, err
-	}
-	if err := r.open(lockedAt); err != nil {
-		return summary, err
-	}
-	r.readers = &readers{gpu: sample.OpenGPU(), host: sample.NewHost("/proc"), cgroup: sample.NewCgroup("/sys/fs/cgroup", "")}
-	defer func() { err = errors.Join(err, r.readers.gpu.Close(), r.journal.Close()) }()
-	return r.cells(ctx)
+	return summary, r.collect(ctx, h, resumes)
 }
 
-// reach asks the first arm for its models before anything is written, so that
-// a wrong address costs nothing.
-func (o Options) reach(ctx context.Context, c plan.Cell, anchor record.Anchor) error {
-	client, err := o.client(c)
-	if err != nil {
+// begin checks what can be checked without a trace, then makes the run
+// directory.
+func (r *run) begin(ctx context.Context) error {
+	// Asked twice: a passed cutoff must be found before anything is sent, and a
+	// restarted clock starts at the lock.
+	if _, err := dispatchClock(r.Plan, r.wall(), r.RestartClock); err != nil {
 		return err
 	}
-	answer := client.Ask(ctx, anchor, phaseBefore, "/v1/models")
-	if answer.HTTPStatus == nil {
-		return fmt.Errorf("%w: arm %s, /v1/models: %s; start its engine, or name another with --base-url %s=URL",
-			ErrUnreachable, c.Arm, answer.Error, c.Arm)
+	if r.Lifecycle == nil {
+		if err := r.reach(ctx, r.selected()[0], r.anchor); err != nil {
+			return err
+		}
+	}
+	r.checkSelf(ctx)
+	lockedAt := r.wall()
+	var err error
+	if r.clock, err = dispatchClock(r.Plan, lockedAt, r.RestartClock); err != nil {
+		return err
+	}
+	return r.open(lockedAt)
+}
+
+// collect runs what is to be run and restores the host on every way out.
+func (r *run) collect(ctx context.Context, h History, resumes bool) (err error) {
+	if resumes {
+		r.summary.Resumed = true
+		if err := r.takeUp(ctx, h); err != nil || r.summary.NothingToDo {
+			return err
+		}
+	}
+	r.newArms(h.seen)
+	r.readers = &readers{gpu: sample.OpenGPU(), host: sample.NewHost("/proc"), cgroup: sample.NewCgroup("/sys/fs/cgroup", "")}
+	if !h.Started {
+		if err := r.note(record.EntryDispatch, ""); err != nil {
+			return err
+		}
+	}
+	cellsErr := r.cells(ctx, h)
+	restoreErr := r.restore(ctx)
+	states, err := r.finalStates()
+	r.summary.States, r.summary.Interrupted = states, ctx.Err() != nil
+	if err := errors.Join(cellsErr, restoreErr, err); err != nil {
+		return err
+	}
+	outcome := "incomplete"
+	if r.summary.Complete() {
+		outcome = "complete"
+	}
+	return r.note(record.EntryEnd, outcome)
+}
+
+// takeUp decides what a resumed run still has to do, and refuses what may not go
+// on. It sets NothingToDo when there is nothing.
+func (r *run) takeUp(ctx context.Context, h History) error {
+	todo := filter(r.selected(), h.open)
+	owed := h.Owed()
+	r.summary.States = h.states(r.Plan)
+	r.summary.NothingToDo = len(todo) == 0 && !owed
+	if r.summary.NothingToDo {
+		return nil
+	}
+	if owed && r.Lifecycle == nil {
+		return fmt.Errorf("%w: this run changed the host and has not restored it; give its --lifecycle FILE and --confirm-lifecycle", ErrUsage)
+	}
+	if err := r.write(record.Entry{Kind: record.EntryStart, Detail: "resumed"}); err != nil {
+		return err
+	}
+	if r.Clock().UnixNs >= r.clock.CutoffUnixNs {
+		// What is owed to the host comes at once; nothing is sent any more.
+		err := r.restore(ctx)
+		if len(todo) > 0 {
+			stops := decideStops(evidence{cell: todo[0], rest: todo, cutoffReached: true})
+			err = errors.Join(err, r.enact(stops[0]))
+		}
+		states, stateErr := r.finalStates()
+		r.summary.States = states
+		if err := errors.Join(err, stateErr, r.note(record.EntryEnd, "incomplete")); err != nil {
+			return err
+		}
+		return fmt.Errorf("%w: it was %s; the run is kept as it is", ErrCutoffPassed, time.Unix(0, r.clock.CutoffUnixNs).UTC().Format(time.RFC3339))
+	}
+	return r.sameArms(ctx, todo, h)
+}
+
+// sameArms refuses to go on with an arm whose engine is not the one it began
+// with. An arm that does not answer yet is waited for later.
+func (r *run) sameArms(ctx context.Context, todo []plan.Cell, h History) error {
+	asked := map[string]bool{}
+	for _, c := range todo {
+		known, began := h.seen.identity[c.Arm]
+		if asked[c.Arm] || !began {
+			continue
+		}
+		asked[c.Arm] = true
+		client, err := r.client(c)
+		if err != nil {
+			return err
+		}
+		var answers []record.Answer
+		for _, path := range identityPaths {
+			answers = append(answers, client.Ask(ctx, r.anchor, phaseBefore, path))
+		}
+		now := readIdentity(answers, client.Scrape(ctx, r.anchor, 0, phaseBefore))
+		if changed := compare(known, now, "before"); len(changed.changes) > 0 && r.Lifecycle == nil {
+			return fmt.Errorf("%w: %s: %s; run the rest with --arm, or a new campaign", ErrArmChanged, c.Arm, changed.changes[0])
+		}
 	}
 	return nil
 }
 
-// kindOf asks the arm's engine whether it is a simulated one.
-func (r *run) kindOf(ctx context.Context, c plan.Cell) string {
-	client, err := r.client(c)
-	if err == nil && engine.SimulatedAnswer(client.Ask(ctx, r.anchor, phaseBefore, "/version").Body) {
-		return "simulated"
+func (r *run) count() {
+	selected := r.selected()
+	r.summary.Planned, r.summary.Selected, r.summary.States = len(r.Plan.Cells), len(selected), map[RunState]int{}
+	for _, c := range selected {
+		r.summary.Requests += c.Requests
 	}
-	return "measured"
 }
 
-// checkSelf measures the client's own error bar while nothing else runs.
-func (r *run) checkSelf(ctx context.Context) {
-	if r.SelfCheck == nil {
-		r.selfCheckNotRun = "switched off"
-		return
-	}
-	r.Progress.Waiting("the self-check of this host's client")
-	var err error
-	if r.selfCheck, err = r.SelfCheck(ctx); err != nil {
-		r.selfCheckNotRun = err.Error()
-		r.Log.Warn("the self-check did not run; run.json says so", "reason", err)
-	}
+// finalStates counts the states of all cells as the journal has them.
+func (r *run) finalStates() (map[RunState]int, error) {
+	entries, _, err := record.ReadJournal(r.Dir)
+	return ReadHistory(entries).states(r.Plan), err
 }
+
+// startClock takes the clocks of this process's start as its zero.
+func (r *run) startClock() {
+	r.zero = r.Clock()
+	r.lastLook = r.zero
+	r.zeroNs, _ = r.anchor.Now()
+}
+
+// look reads the clocks; ns is the moment on the run's clock.
+func (r *run) look() (now Reading, ns int64) {
+	now = r.Clock()
+	return now, r.zeroNs + now.MonoNs - r.zero.MonoNs
+}
+
+// wall is the wall clock.
+func (r *run) wall() time.Time { return time.Unix(0, r.Clock().UnixNs) }
 
 // client asks the engine of the cell's arm beside the measured load.
 func (o Options) client(c plan.Cell) (*engine.Client, error) {
@@ -127,7 +244,7 @@ func (o Options) client(c plan.Cell) (*engine.Client, error) {
 // open makes the run directory: plan, lock, run.json and journal are on disk
 // when it returns.
 func (r *run) open(lockedAt time.Time) error {
-	if entries, err := os.ReadDir(r.Dir); err == nil && len(entries) > 0 {
+	if entries, err := os.ReadDir(r.Dir); err == nil && len(entries) > 0 && !r.Resume {
 		return fmt.Errorf("%w: %s is not empty; name a folder that does not exist yet with -o", ErrRunExists, r.Dir)
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w: %s is not a folder; name another with -o", ErrRunExists, r.Dir)
@@ -135,8 +252,7 @@ func (r *run) open(lockedAt time.Time) error {
 	if err := os.MkdirAll(r.Dir, 0o755); err != nil {
 		return fmt.Errorf("make run directory: %w", err)
 	}
-	lockedNs, lockedUnix := r.anchor.At(lockedAt)
-	lock, err := plan.NewLock(r.Plan, lockedUnix, r.Version)
+	lock, err := plan.NewLock(r.Plan, lockedAt.UnixNano(), r.Version)
 	if err != nil {
 		return err
 	}
@@ -149,7 +265,7 @@ func (r *run) open(lockedAt time.Time) error {
 	if r.journal, err = record.OpenJournal(r.Dir); err != nil {
 		return err
 	}
-	return r.journal.Write(record.Entry{Kind: record.EntryLock, UnixNs: lockedUnix, MonoNs: lockedNs, Detail: r.digest})
+	return r.write(record.Entry{Kind: record.EntryLock, Detail: r.digest})
 }
 
 func (r *run) put(name string, content []byte) error {
@@ -166,13 +282,13 @@ func (r *run) describe() record.Run {
 	stamps, why := stream.KernelStampsAvailable()
 	description := record.Run{
 		CampaignID: r.Plan.CampaignID, PlanSHA256: r.digest, Collector: r.Version,
-		Kind: r.kind, HostAlias: "host-a", AnchorUnixNs: r.anchor.UnixNs(), Clock: r.clock,
+		HostAlias: "host-a", AnchorUnixNs: r.anchor.UnixNs(), Clock: r.clock,
 		Arms: []record.RunArm{}, Deviations: r.deviations(),
 		Settings: map[string]string{
 			"page_every_ns": strconv.FormatInt(int64(pages), 10), "sample_every_ns": strconv.FormatInt(int64(samples), 10),
-			"kernel_stamps": strconv.FormatBool(stamps),
+			"kernel_stamps": strconv.FormatBool(stamps), "smoke": strconv.FormatBool(r.Smoke), "lifecycle": strconv.FormatBool(r.Lifecycle != nil),
 		},
-		SelfCheck: r.selfCheck, SelfCheckNotRun: r.selfCheckNotRun,
+		SelfCheck: r.errorBar, SelfCheckNotRun: r.noErrorBar,
 	}
 	if !stamps {
 		description.Settings["kernel_stamps_reason"] = why
@@ -195,94 +311,131 @@ func (r *run) loopback(arm string) bool {
 	return false
 }
 
-// cells runs the selected cells in plan order and applies the stop rules
-// before and after each.
-func (r *run) cells(ctx context.Context) (Summary, error) {
+// cells runs the selected cells that are open, in plan order, and applies the
+// stop rules before and after each.
+func (r *run) cells(ctx context.Context, h History) error {
 	selected := r.selected()
-	summary := Summary{Planned: len(r.Plan.Cells), Selected: len(selected), States: map[RunState]int{}}
-	for _, c := range selected {
-		summary.Requests += c.Requests
-	}
-	if err := r.note(record.EntryDispatch, ""); err != nil {
-		return summary, err
-	}
-	blocked := map[string]bool{}
-	answered := map[string]*atomic.Bool{}
 	for i, c := range selected {
-		if blocked[c.ID] {
+		if r.blocked[c.ID] || !h.open(c) {
 			continue
 		}
-		if answered[c.Arm] == nil {
-			answered[c.Arm] = &atomic.Bool{}
-			r.awaitArm(ctx, c)
+		rest := func(from int) []plan.Cell {
+			return filter(selected[from:], func(c plan.Cell) bool { return !r.blocked[c.ID] && h.open(c) })
 		}
-		stops := stopsBetween(c, selected[i:], ctx.Err() != nil, r.Now().UnixNano() >= r.clock.CutoffUnixNs)
-		if len(stops) == 0 {
-			r.Progress.CellStarted(c, i+1, len(selected))
-			res, err := r.runAttempt(ctx, c, 1, answered[c.Arm])
-			if err != nil {
-				return summary, err
-			}
-			summary.Dispatched += res.dispatched
-			summary.States[res.state]++
-			r.Progress.CellEnded(c, res.state)
-			stops = decideStops(res.facts, selected[i+1:])
+		stops, err := r.enter(ctx, c, rest(i))
+		if err != nil {
+			return err
 		}
-		for _, stop := range stops {
-			if err := r.enact(stop, blocked, &summary); err != nil {
-				return summary, err
-			}
-		}
-	}
-	summary.Interrupted = ctx.Err() != nil
-	outcome := "incomplete"
-	if summary.Complete() {
-		outcome = "complete"
-	}
-	return summary, r.note(record.EntryEnd, outcome)
-}
-
-// enact journals a stop with its evidence and what it blocks, before the next
-// cell would start.
-func (r *run) enact(stop Stop, blocked map[string]bool, s *Summary) error {
-	ns, unix := r.anchor.Now()
-	entry := record.Entry{Kind: record.EntryStop, UnixNs: unix, MonoNs: ns, Arm: stop.Arm, Cell: stop.Cell, Attempt: 1, Rule: string(stop.Rule), Detail: stop.Detail}
-	for _, c := range stop.Blocks {
-		if !blocked[c.ID] {
-			entry.Blocks = append(entry.Blocks, c.ID)
-		}
-	}
-	if err := r.journal.Write(entry); err != nil {
-		return err
-	}
-	s.Stops = append(s.Stops, stop)
-	for _, c := range stop.Blocks {
-		if blocked[c.ID] {
+		if len(stops) > 0 {
 			continue
 		}
-		blocked[c.ID] = true
-		s.States[stop.State]++
-		if err := r.journal.Write(record.Entry{Kind: record.EntryBlock, UnixNs: unix, MonoNs: ns, Arm: c.Arm, Cell: c.ID, Rule: string(stop.Rule), Outcome: string(stop.State)}); err != nil {
+		r.Progress.CellStarted(c, i+1, len(selected))
+		attempt, stops, err := r.runAttempt(ctx, c, r.nextAttempt(c, h), rest(i+1))
+		r.summary.Dispatched += attempt.dispatched
+		if err != nil {
+			return err
+		}
+		r.Progress.CellEnded(c, attempt.state)
+		if err := r.estimate(); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// awaitArm waits until an arm's endpoint answers, since the arms may share one
-// GPU and be loaded one after the other. It gives up at the request cutoff;
-// the cells then record what they met.
-func (r *run) awaitArm(ctx context.Context, c plan.Cell) {
-	for ctx.Err() == nil && r.Now().UnixNano() < r.clock.CutoffUnixNs {
-		if r.reach(ctx, c, r.anchor) == nil {
-			return
+// enter decides before a cell whether it may start at all, and makes its arm
+// ready before the arm's first cell. The stops it returns are enacted.
+func (r *run) enter(ctx context.Context, c plan.Cell, rest []plan.Cell) ([]Stop, error) {
+	between := func(e evidence) ([]Stop, error) {
+		e.cell, e.rest = c, rest
+		e.interrupted = ctx.Err() != nil
+		e.cutoffReached = !e.interrupted && r.Clock().UnixNs >= r.clock.CutoffUnixNs
+		stops := decideStops(e)
+		for _, s := range stops {
+			if err := r.enact(s); err != nil {
+				return stops, err
+			}
 		}
-		r.Progress.Waiting(fmt.Sprintf("arm %s to be loaded: it must serve %s", c.Arm, c.Request.Model))
-		pause(ctx, 2*time.Second)
+		return stops, nil
 	}
+	stops, err := between(evidence{})
+	arm := r.arms[c.Arm]
+	if err != nil || len(stops) > 0 || arm.entered {
+		return stops, err
+	}
+	arm.entered = true
+	if err := r.load(ctx, c); err != nil {
+		return nil, err
+	}
+	r.awaitArm(ctx, c)
+	if stops, err := between(evidence{}); err != nil || len(stops) > 0 || !r.Smoke {
+		return stops, err
+	}
+	failed, err := r.smoke(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	stops, err = between(evidence{smoke: failed})
+	if r.StopsBlockNothing {
+		stops = filterStops(stops, func(s Stop) bool { return s.Rule != StopSmokeFailed })
+	}
+	return stops, err
+}
+
+func filterStops(stops []Stop, keep func(Stop) bool) (out []Stop) {
+	for _, s := range stops {
+		if keep(s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// outcomeObserved marks a stop that was journalled and blocks nothing.
+const outcomeObserved = "observed"
+
+// enact journals a stop with its evidence and what it blocks, before the next
+// cell would start.
+func (r *run) enact(stop Stop) error {
+	entry := record.Entry{Kind: record.EntryStop, Arm: stop.Arm, Cell: stop.Cell, Attempt: stop.Attempt, Rule: string(stop.Rule), Detail: stop.Detail}
+	if r.StopsBlockNothing && stop.Rule != StopDeadline && stop.Rule != StopInterrupted {
+		stop.Blocks, entry.Outcome = nil, outcomeObserved
+	}
+	blocks := filter(stop.Blocks, func(c plan.Cell) bool { return !r.blocked[c.ID] })
+	for _, c := range blocks {
+		entry.Blocks = append(entry.Blocks, c.ID)
+	}
+	if err := r.write(entry); err != nil {
+		return err
+	}
+	r.summary.Stops = append(r.summary.Stops, stop)
+	r.Log.Warn("stop", "rule", stop.Rule, "arm", stop.Arm, "cell", stop.Cell, "evidence", stop.Detail, "blocks", len(blocks))
+	for _, c := range blocks {
+		r.blocked[c.ID] = true
+		if err := r.write(record.Entry{Kind: record.EntryBlock, Arm: c.Arm, Cell: c.ID, Rule: string(stop.Rule), Outcome: string(stop.State)}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// estimate tells the operator what the finished cells say about the others.
+func (r *run) estimate() error {
+	entries, _, err := record.ReadJournal(r.Dir)
+	if err != nil {
+		return err
+	}
+	r.Progress.Estimated(ReadHistory(entries).Estimate(r.Plan, r.Clock().UnixNs, r.clock.CutoffUnixNs))
+	return nil
 }
 
 func (r *run) note(kind record.EntryKind, outcome string) error {
-	ns, unix := r.anchor.Now()
-	return r.journal.Write(record.Entry{Kind: kind, UnixNs: unix, MonoNs: ns, Outcome: outcome})
+	return r.write(record.Entry{Kind: kind, Outcome: outcome})
+}
+
+// write adds an entry to the journal with the time of now.
+func (r *run) write(e record.Entry) error {
+	now, ns := r.look()
+	e.UnixNs, e.MonoNs = now.UnixNs, ns
+	return r.journal.Write(e)
 }

@@ -17,11 +17,13 @@ type writer struct {
 	jobs   chan func(*record.Spool) error
 	done   sync.WaitGroup
 	failed func(error)
-	err    error // owned by the goroutine until done
+	// judge, when set, is called with each stored request and its events.
+	judge func(record.Request, []record.Event)
+	err   error // owned by the goroutine until done
 }
 
-func startWriter(spool *record.Spool, failed func(error)) *writer {
-	w := &writer{spool: spool, jobs: make(chan func(*record.Spool) error, 256), failed: failed}
+func startWriter(spool *record.Spool, failed func(error), judge func(record.Request, []record.Event)) *writer {
+	w := &writer{spool: spool, jobs: make(chan func(*record.Spool) error, 256), failed: failed, judge: judge}
 	w.done.Go(w.run)
 	return w
 }
@@ -51,7 +53,13 @@ func (w *writer) request(row record.Request, events []record.Event) {
 		if err := record.Append(s, record.Requests, []record.Request{row}); err != nil {
 			return err
 		}
-		return s.Sync()
+		if err := s.Sync(); err != nil {
+			return err
+		}
+		if w.judge != nil {
+			w.judge(row, events)
+		}
+		return nil
 	}
 }
 

@@ -6,11 +6,12 @@ import "github.com/spf13/cobra"
 func Commands(env Env) []*cobra.Command {
 	return []*cobra.Command{
 		planCommand(env),
-		NotBuilt("preflight PLAN", "check everything that can be known before the clock starts"),
+		preflightCommand(env),
 		collectCommand(env),
 		statusCommand(env),
 		simCommand(env),
-		NotBuilt("selfcheck", "measure this host's client error bar and maximum event rate"),
+		selfcheckCommand(env),
+		selfcheckServerCommand(env),
 		versionCommand(env),
 	}
 }

@@ -21,7 +21,7 @@ func planCommand(env Env) *cobra.Command {
 func planCheck(env Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "check PLAN", Args: exactly(1),
-		Short: "list every problem and warning of a plan at once",
+		Short: "list every problem and warning of a plan at once, and what its sample sizes can show",
 		RunE: func(_ *cobra.Command, args []string) error {
 			p, problems, err := plan.Load(args[0])
 			if err != nil {
@@ -35,6 +35,11 @@ func planCheck(env Env) *cobra.Command {
 			writeProblems(env.Stdout, problems)
 			for _, w := range warnings {
 				fmt.Fprintf(env.Stdout, "warning  %s  %s: %s\n", w.Code, w.Pointer, w.Detail)
+			}
+			if p != nil {
+				if err := plan.WritePower(env.Stdout, p); err != nil {
+					return err
+				}
 			}
 			fmt.Fprintf(env.Stdout, "%d problems, %d warnings\n", len(problems), len(warnings))
 			if len(problems) > 0 {

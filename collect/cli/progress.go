@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -26,6 +27,7 @@ type progress struct {
 	ended   int64
 	failed  int64
 	started time.Time
+	outlook string // what is left, "" before the first cell ended
 }
 
 // NewProgress shows a campaign that runs with these options, until the returned
@@ -53,6 +55,9 @@ func (p *progress) text() string {
 	defer p.mu.Unlock()
 	if p.waiting != "" {
 		return p.label + ": waiting for " + p.waiting
+	}
+	if p.outlook != "" {
+		return p.label + ", " + p.outlook
 	}
 	return p.label
 }
@@ -88,6 +93,27 @@ func (p *progress) CellEnded(c plan.Cell, state campaign.RunState) {
 	if p.log != nil {
 		p.log.Info("cell ended", "cell", c.ID, "state", state, "ended", p.ended, "not_done", p.failed, "took", time.Since(p.started).Round(time.Millisecond))
 	}
+}
+
+// Estimated implements campaign.Progress.
+func (p *progress) Estimated(e campaign.Estimate) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.outlook = outlook(e)
+	if p.log != nil && e.Left > 0 {
+		p.log.Info("estimate", "left", e.Left, "takes", e.Took.Round(time.Second), "not_reached_before_the_cutoff", len(e.Unreached))
+	}
+}
+
+// outlook says in a few words what is left.
+func outlook(e campaign.Estimate) string {
+	switch {
+	case e.Left == 0 || e.Known == 0:
+		return ""
+	case len(e.Unreached) > 0:
+		return fmt.Sprintf("%d cells left, %d of them not before the cutoff", e.Left, len(e.Unreached))
+	}
+	return fmt.Sprintf("%d cells left, about %s", e.Left, e.Took.Round(time.Second))
 }
 
 // Waiting implements campaign.Progress. A wait is logged once, however often

@@ -16,7 +16,9 @@ func simCommand(env Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "sim --listen ADDR", Args: exactly(0),
 		Short: "serve a simulated engine until interrupted",
-		Long:  "Serve a simulated OpenAI-compatible engine until interrupted.\n\nProfiles: " + strings.Join(simengine.ProfileNames(), ", ") + ".",
+		Long: "Serve a simulated OpenAI-compatible engine until interrupted.\n\nProfiles: " + strings.Join(simengine.ProfileNames(), ", ") +
+			".\n\nFaults: NAME[=N][@KEY=VALUE[,KEY=VALUE...]] with the keys seed, index and nth of a request, as in cut=20@index=2.\n" +
+			"The number shown is the default of N. Beside it stand the field cases that the fault plays.\n\n" + simengine.FaultList(),
 		RunE: func(*cobra.Command, []string) error {
 			p, ok := simengine.LookupProfile(profile)
 			if !ok {
@@ -46,6 +48,6 @@ func simCommand(env Env) *cobra.Command {
 	flags.Float64Var(&config.PrefillScale, "prefill-scale", 1, "multiply the prefill speed")
 	flags.Float64Var(&config.DecodeScale, "decode-scale", 1, "multiply the decode speed; below 1 keeps chunks apart under a large time scale")
 	flags.Uint64Var(&config.Seed, "seed", 1, "seed of every drawn text, length and pause")
-	flags.StringArrayVar(&config.Faults, "fault", nil, "fault to show (repeatable)")
+	flags.StringArrayVar(&config.Faults, "fault", nil, "fault to show, see above (repeatable)")
 	return cmd
 }

@@ -249,6 +249,47 @@ func (p *Plan) Digest() string {
 	return hexSHA256(canonical(root))
 }
 
+// measuredMembers are the top-level members that say what a campaign measures.
+// Names, dates, bounds of the whole campaign and prose are not among them.
+var measuredMembers = []string{"controls", "eligibility", "matrix", "metric_profile", "models"}
+
+// MeasuredDigest is the SHA-256, in lower-case hex, of what the plan measures:
+// its matrix, controls, models, eligibility and metric profile, without the
+// places that may change between two runs of one thing (--base-url and --output
+// of a cell, port and registry of a model). Plans with the same one are repeats
+// of each other. It is "" when Bytes is not a JSON object.
+func (p *Plan) MeasuredDigest() string {
+	root, ok, _ := parseJSON(p.Bytes)
+	if !ok || root.kind != kindObject {
+		return ""
+	}
+	measured := node{kind: kindObject}
+	for _, key := range measuredMembers {
+		if value, ok := root.member(key); ok {
+			measured.keys, measured.items = append(measured.keys, key), append(measured.items, withoutPlaces(value))
+		}
+	}
+	return hexSHA256(canonical(measured))
+}
+
+// withoutPlaces copies a value and leaves out where things are.
+func withoutPlaces(n node) node {
+	out := node{kind: n.kind, text: n.text}
+	for i := 0; i < len(n.items); i++ {
+		switch {
+		case n.kind == kindObject && (n.keys[i] == "port" || n.keys[i] == "registry"):
+			continue
+		case n.kind == kindArray && (n.items[i].text == "--base-url" || n.items[i].text == "--output"):
+			i++ // its value
+			continue
+		case n.kind == kindObject:
+			out.keys = append(out.keys, n.keys[i])
+		}
+		out.items = append(out.items, withoutPlaces(n.items[i]))
+	}
+	return out
+}
+
 func hexSHA256(b []byte) string {
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:])

@@ -7,14 +7,6 @@ import (
 	"time"
 )
 
-// Sample sizes below which a percentile is not what its name suggests
-// (measurement.md section 10).
-const (
-	floorP95Distinct = 20  // below it, the nearest rank of p95 is the last value
-	floorP95         = 130 // below it, p95 is descriptive only
-	floorMedian      = 8   // below it, the median has no interval; the values are listed
-)
-
 // warn lists what the operator should know of a plan that stands.
 func (c *checker) warn() {
 	c.warnCutoffPast()
@@ -161,33 +153,35 @@ func (c *checker) warnOrder() {
 	}
 }
 
-// warnPower says what the planned sample sizes cannot support.
+// warnPower says what the planned sample sizes cannot support; Powers has every
+// size with what it can.
 func (c *checker) warnPower() {
-	var maximum, descriptive, listed int
-	var sizes []int64
-	measured := c.p.measured()
-	for _, i := range measured {
-		n := c.p.Cells[i].Requests
-		if n < floorP95Distinct {
-			maximum++
-			sizes = append(sizes, n)
+	var cells, maximum, descriptive, listed int64
+	var sizes, short []int64
+	for _, w := range Powers(c.p) {
+		cells += w.Cells
+		if w.P95IsMaximum() {
+			maximum += w.Cells
+			sizes = append(sizes, w.N)
 		}
-		if n < floorP95 {
-			descriptive++
+		if !slices.Contains(w.Certifiable, 95) {
+			descriptive += w.Cells
 		}
-		if n < floorMedian {
-			listed++
+		if w.Agree == 0 {
+			listed += w.Cells
+			short = append(short, w.N)
 		}
 	}
 	if maximum > 0 {
 		c.warning("p95_is_maximum", "/matrix", "p95 is the maximum in every cell with n < %d: %d of %d measured cells (n = %s)",
-			floorP95Distinct, maximum, len(measured), joinInts(sortedUnique(sizes)))
+			p95Distinct, maximum, cells, joinInts(sizes))
 	}
 	if descriptive > 0 {
-		c.warning("p95_descriptive", "/matrix", "p95 is descriptive only in %d of %d measured cells; a bound on it needs n >= %d", descriptive, len(measured), floorP95)
+		c.warning("p95_descriptive", "/matrix", "p95 is descriptive only in %d of %d measured cells; a bound on it needs n >= %d", descriptive, cells, PercentileFloor(95))
 	}
 	if listed > 0 {
-		c.warning("median_without_interval", "/matrix", "the median has no 95 %% interval in %d of %d measured cells (n < %d); their values are listed", listed, len(measured), floorMedian)
+		c.warning("median_without_interval", "/matrix", "the median has no 95 %% interval in %d of %d measured cells (n = %s); their values are listed, and no agreement in sign between two arms excludes chance",
+			listed, cells, joinInts(short))
 	}
 }
 

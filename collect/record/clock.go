@@ -10,6 +10,14 @@ type Anchor struct{ start time.Time }
 // NewAnchor takes both clock readings now.
 func NewAnchor() Anchor { return Anchor{start: time.Now()} }
 
+// ResumeAnchor continues the clock of a run whose anchor was at that wall clock
+// time. Within this process readings are monotonic; what lies between it and
+// the process before is the wall clock's word.
+func ResumeAnchor(unixNs int64) Anchor {
+	now := time.Now()
+	return Anchor{start: now.Add(-time.Duration(now.UnixNano() - unixNs))}
+}
+
 // UnixNs is the wall clock at the anchor.
 func (a Anchor) UnixNs() int64 { return a.start.UnixNano() }
 

@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
+	"time"
 )
 
 // EntryKind is what a journal line reports.
@@ -25,6 +27,14 @@ const (
 	EntryDrain        EntryKind = "drain"         // the engine was waited for until idle
 	EntryStop         EntryKind = "stop"          // a stop rule fired
 	EntryBlock        EntryKind = "block"         // a cell will not be run
+	EntryRecover      EntryKind = "recover"       // what a killed collector left of an attempt was made readable
+	EntryIdentity     EntryKind = "identity"      // what an arm's engine first said about itself, in Facts
+	EntrySmoke        EntryKind = "smoke"         // one question of the smoke check, Rule names it, Outcome is pass or fail
+	EntryClock        EntryKind = "clock"         // the clocks showed a step or a suspend, Rule says which
+	EntryLifecycle    EntryKind = "lifecycle"     // a lifecycle command ended, Rule names it, Outcome says how
+	EntryRestoreBegin EntryKind = "restore_begin" // from here on the host has to be restored
+	EntryRestoreCheck EntryKind = "restore_check" // one postcondition, Rule names it, Outcome is pass, fail or not_evaluable
+	EntryRestoreEnd   EntryKind = "restore_end"   // the restoration was run, Outcome is restored or not_restored
 	EntryEnd          EntryKind = "end"           // the collector ended
 )
 
@@ -45,6 +55,9 @@ type Entry struct {
 	Facts   map[string]string `json:"facts,omitempty"`
 }
 
+// ErrBusy is returned when another process has the journal open for writing.
+var ErrBusy = errors.New("another collector writes to this run")
+
 // Journal appends fsynced lines. It may be used by several goroutines.
 type Journal struct {
 	mu   sync.Mutex
@@ -53,16 +66,34 @@ type Journal struct {
 
 // OpenJournal opens the journal of a run directory for appending. A last line
 // that a kill cut short is completed to a line end, so that the next entry
-// does not join it.
+// does not join it. While it is open no other process can open it.
 func OpenJournal(dir string) (*Journal, error) {
 	f, err := os.OpenFile(filepath.Join(dir, JournalName), os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("open journal: %w", err)
 	}
+	if err := lockJournal(f); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
 	if err := endLine(f); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return &Journal{file: f}, nil
+}
+
+// lockJournal takes the only writer's lock. A reader that looks whether the
+// journal is busy holds it for a moment, so it is tried for a while.
+func lockJournal(f *os.File) error {
+	for try := 0; ; try++ {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil || !errors.Is(err, syscall.EWOULDBLOCK) {
+			return err
+		}
+		if try == 20 {
+			return ErrBusy
+		}
+		time.Sleep(25 * time.Millisecond)
+	}
 }
 
 func endLine(f *os.File) error {
@@ -98,6 +129,18 @@ func (j *Journal) Write(e Entry) error {
 		return fmt.Errorf("sync journal: %w", err)
 	}
 	return nil
+}
+
+// JournalBusy says whether a collector has the journal of a run open now.
+func JournalBusy(dir string) bool {
+	f, err := os.Open(filepath.Join(dir, JournalName))
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	// A shared lock is had whenever no writer has the exclusive one; it goes with
+	// the file.
+	return syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) != nil
 }
 
 // Close closes the file.

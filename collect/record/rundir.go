@@ -29,13 +29,32 @@ type Run struct {
 	CampaignID   string            `json:"campaign_id"`
 	PlanSHA256   string            `json:"plan_sha256"` // canonical digest of plan.json
 	Collector    string            `json:"collector"`   // version of the program
-	Kind         string            `json:"kind"`        // measured or simulated
 	HostAlias    string            `json:"host_alias"`  // never a host name
 	AnchorUnixNs int64             `json:"anchor_unix_ns"`
 	Clock        Clock             `json:"clock"`
 	Arms         []RunArm          `json:"arms"`
 	Deviations   []string          `json:"deviations"` // what was set otherwise than the plan says
 	Settings     map[string]string `json:"settings"`
+
+	SelfCheck       []SelfCheck `json:"selfcheck"`                   // the client's error bar, measured before the lock
+	SelfCheckNotRun string      `json:"selfcheck_not_run,omitempty"` // why there is none
+}
+
+// SelfCheck is one load of `assay selfcheck`, seen through one source of event
+// times. The error of an event is its time less the moment the server sent it;
+// percentiles are nearest rank.
+type SelfCheck struct {
+	Mode          string  `json:"mode"`             // paced or flood
+	Streams       int64   `json:"streams"`          // open at once
+	RatePerStream *int64  `json:"rate_per_stream"`  // events per second; null in a flood
+	StampSource   string  `json:"stamp_source"`     // kernel: event times; read: the clock when the read returned
+	ErrorP50Us    float64 `json:"error_p50_us"`     // microseconds
+	ErrorP99Us    float64 `json:"error_p99_us"`     // microseconds
+	ErrorMaxUs    float64 `json:"error_max_us"`     // microseconds
+	CPUUsPerEvent float64 `json:"cpu_us_per_event"` // CPU time of the client process, microseconds
+	EventsPerS    float64 `json:"events_per_s"`     // paced: received per second; flood: per second of client CPU time, what one core sustains
+	Lost          int64   `json:"lost"`             // events sent and not received
+	MergedShare   float64 `json:"merged_share"`     // events not last in their read, whose time is an upper bound
 }
 
 // Clock is the dispatch clock of the run, all wall clock.

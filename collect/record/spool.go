@@ -238,3 +238,38 @@ func (r *frameReader) drop(n int) {
 	r.buf = r.buf[n:]
 	r.offset += int64(n)
 }
+
+// SpoolContent counts what an attempt's spool holds.
+type SpoolContent struct {
+	Requests   int64   // rows of the requests table
+	Indexes    []int64 // their request indexes, in the order they ended
+	Dispatched int64   // of these, requests that were sent
+	Events     int64
+	Problems   []Problem
+}
+
+// CountSpool reads a spool, also one that is still written to.
+func CountSpool(path string) (SpoolContent, error) {
+	var c SpoolContent
+	_, err := ReadSpool(path, func(f Frame) error {
+		switch f.kind {
+		case Requests.frame:
+			rows, err := decodeRows(Requests, f.payload)
+			for _, r := range rows {
+				c.Requests++
+				c.Indexes = append(c.Indexes, r.Index)
+				if r.T0Ns != nil {
+					c.Dispatched++
+				}
+				c.Events += r.EventsSeen
+			}
+			return err
+		case Problems.frame:
+			rows, err := decodeRows(Problems, f.payload)
+			c.Problems = append(c.Problems, rows...)
+			return err
+		}
+		return nil
+	})
+	return c, err
+}
