@@ -140,12 +140,12 @@ func (l *loader) nameAttempt(ctx context.Context, tx *store.Tx, f *folder) error
 func dropTemporary(ctx context.Context, tx *store.Tx) error {
 	drop := "DROP TABLE decoded_events; DROP TABLE classified; DROP TABLE gpu_aliases"
 	for _, d := range record.AllTables {
-		drop += "; DROP VIEW raw_" + d.TableName()
+		drop += "; DROP " + shownAs(d) + " raw_" + d.TableName()
 	}
 	return tx.Exec(ctx, "drop decoded text", drop)
 }
 
-// showFiles makes the views raw_TABLE. Rows of requests the plan does not have
+// showFiles makes what the SQL files read as raw_TABLE. Rows of requests the plan does not have
 // and second rows with one key are left out and become problems.
 func (l *loader) showFiles(ctx context.Context, tx *store.Tx, f *folder, tables map[string]tableFile) error {
 	c, _ := l.campaign.plan.Cell(f.cell)
@@ -158,7 +158,7 @@ func (l *loader) showFiles(ctx context.Context, tx *store.Tx, f *folder, tables 
 				return err
 			}
 		}
-		if err := tx.Exec(ctx, "show "+d.TableName(), rawView(d, t, present, where)); err != nil {
+		if err := tx.Exec(ctx, "show "+d.TableName(), showTable(d, t, present, where)); err != nil {
 			return err
 		}
 	}
@@ -200,7 +200,8 @@ func (l *loader) keyFilter(ctx context.Context, f *folder, t tableFile, k keyed)
 // classifyRequests fills the temporary table classified with the requests
 // whose outcome an error text decides.
 func classifyRequests(ctx context.Context, tx *store.Tx) error {
-	const evidenceSQL = `CREATE OR REPLACE TEMP TABLE classified (request_index BIGINT, outcome VARCHAR, fault_class VARCHAR, error_pattern VARCHAR);
+	const evidenceSQL = `CREATE OR REPLACE TEMP TABLE classified (request_index BIGINT, outcome VARCHAR, fault_class VARCHAR, error_pattern VARCHAR,
+    error_limit_of VARCHAR, error_limit_tokens BIGINT, error_asked_tokens BIGINT, error_prompt_tokens BIGINT, error_output_tokens BIGINT, error_at_least BOOLEAN);
 CREATE OR REPLACE TEMP VIEW error_evidence AS
 WITH errors AS (
     SELECT request_index, arg_min(error_text, seq) FILTER (kind = 'error') AS error_text,
@@ -223,8 +224,9 @@ WHERE http_status IS NOT NULL
 	}
 	for _, e := range all {
 		c := classify(e)
-		err := tx.Exec(ctx, "store outcomes", "INSERT INTO classified VALUES (?, nullif(?, ''), nullif(?, ''), nullif(?, ''))",
-			e.request, c.outcome, c.faultClass, c.pattern)
+		n := c.numbers
+		err := tx.Exec(ctx, "store outcomes", "INSERT INTO classified VALUES (?, nullif(?, ''), nullif(?, ''), nullif(?, ''), nullif(?, ''), ?, ?, ?, ?, ?)",
+			e.request, c.outcome, c.faultClass, c.pattern, n.LimitOf, n.Limit, n.Asked, n.Prompt, n.Output, c.atLeast())
 		if err != nil {
 			return err
 		}

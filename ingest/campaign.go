@@ -26,7 +26,7 @@ func (l *loader) writeCampaign(ctx context.Context) error {
 	id := l.campaign.plan.CampaignID
 	l.summary.Problems += len(l.campaign.problems)
 	return l.db.Tx(ctx, func(tx *store.Tx) error {
-		for _, table := range []string{"campaigns", "arms", "cells", "attempts", "stops"} {
+		for _, table := range []string{"campaigns", "arms", "cells", "attempts", "stops", "smoke_checks", "restoration_checks"} {
 			if err := tx.Exec(ctx, "clear "+table, "DELETE FROM "+table+" WHERE campaign = ?", id); err != nil {
 				return err
 			}
@@ -36,7 +36,7 @@ func (l *loader) writeCampaign(ctx context.Context) error {
 			return err
 		}
 		for _, write := range []func(*store.Tx) error{
-			l.writeCampaignRow, l.writeArms, l.writeCells, l.writeAttempts, l.writeStops,
+			l.writeCampaignRow, l.writeArms, l.writeCells, l.writeAttempts, l.writeStops, l.writeSmoke, l.writeRestoration,
 			func(tx *store.Tx) error { return writeProblems(tx, id, l.campaign.problems) },
 		} {
 			if err := write(tx); err != nil {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"assay/ingest/artifact"
 	"assay/ingest/store"
 )
 
@@ -21,17 +22,29 @@ type Summary struct {
 	Requests  int64
 	Events    int64 // rows of the loaded folders
 	Problems  int   // problems ingest found, each a row of the table problems
+	Artifacts artifact.Summary
 }
 
 // String is the summary line of the command.
 func (s Summary) String() string {
-	return fmt.Sprintf("read %d run directories (%d unchanged) with %d attempts: %d loaded, %d unchanged, %d not loaded; wrote %d requests and %d events; %d problems",
+	runs := fmt.Sprintf("read %d run directories (%d unchanged) with %d attempts: %d loaded, %d unchanged, %d not loaded; wrote %d requests and %d events; %d problems",
 		s.Runs, s.Unchanged, s.Folders, s.Loaded, s.Skipped, s.Failed, s.Requests, s.Events, s.Problems)
+	a := s.Artifacts
+	if a.Files == 0 {
+		return runs
+	}
+	files := fmt.Sprintf("read %d other files: %d loaded with %d runs, %d requests and %d figures, %d known by kind, %d unchanged, %d not used; %d problems",
+		a.Files, a.Loaded, a.Runs, a.Requests, a.Stats, a.Named, a.Unchanged, a.Refused, a.Problems)
+	if s.Runs == 0 {
+		return files
+	}
+	return runs + "\n" + files
 }
 
-// Run loads sources, each a run directory or a folder of them, in the order
-// given. What is wrong with a source becomes rows of the table problems; an
-// error means that a source does not exist or that the database failed.
+// Run loads sources in the order given: a run directory, a result file of
+// another tool, or a folder of either. What is wrong with a source becomes rows
+// of the table problems; an error means that a source does not exist or that
+// the database failed.
 func Run(ctx context.Context, db *store.DB, sources []string, log *slog.Logger) (Summary, error) {
 	var summary Summary
 	if err := db.CreateTables(ctx); err != nil {
@@ -42,10 +55,16 @@ func Run(ctx context.Context, db *store.DB, sources []string, log *slog.Logger) 
 		if err != nil {
 			return summary, err
 		}
-		if err := noteSource(ctx, db, source, len(runs) > 0); err != nil {
+		files, err := loadArtifacts(ctx, db, source, log)
+		if err != nil {
 			return summary, err
 		}
-		if len(runs) == 0 {
+		summary.Artifacts.Add(files)
+		recognised := len(runs) > 0 || files.Files > 0
+		if err := noteSource(ctx, db, source, recognised); err != nil {
+			return summary, err
+		}
+		if !recognised {
 			summary.Problems++
 			log.Warn("source not recognised", "source", filepath.Base(source))
 		}
@@ -58,6 +77,14 @@ func Run(ctx context.Context, db *store.DB, sources []string, log *slog.Logger) 
 	}
 	log.Info("ingest done", "summary", summary.String())
 	return summary, nil
+}
+
+// loadArtifacts loads what is no run directory in a source.
+func loadArtifacts(ctx context.Context, db *store.DB, source string, log *slog.Logger) (artifact.Summary, error) {
+	if isRun(source) {
+		return artifact.Summary{}, nil
+	}
+	return artifact.Load(ctx, db, source, artifact.Options{IsRun: isRun, Log: log})
 }
 
 // RunCell loads one cell of a run directory and nothing of the others, for a

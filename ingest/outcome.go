@@ -29,6 +29,16 @@ type classified struct {
 	outcome    string // "" leaves the decision to the stream's events
 	faultClass string
 	pattern    string
+	numbers    engine.Numbers
+}
+
+// atLeast says whether the numbers are lower bounds; nil when the text names no
+// limit.
+func (c classified) atLeast() *bool {
+	if c.numbers.LimitOf == "" {
+		return nil
+	}
+	return &c.numbers.AtLeast
 }
 
 // classify decides by the error text. A refusal inside a stream of status 200
@@ -43,12 +53,12 @@ func classify(e evidence) classified {
 	switch {
 	case e.status >= 400:
 		r := engine.Classify(e.status, text)
-		return classified{outcome: r.Outcome, faultClass: r.FaultClass, pattern: r.PatternID}
+		return classified{outcome: r.Outcome, faultClass: r.FaultClass, pattern: r.PatternID, numbers: r.Numbers}
 	case e.errorEvent == nil && (e.eventStream || !isErrorObject(e.body)):
 		return classified{outcome: outcomeProtocol}
 	}
 	r := engine.Classify(e.status, text)
-	c := classified{outcome: outcomeInBandError, faultClass: r.FaultClass, pattern: r.PatternID}
+	c := classified{outcome: outcomeInBandError, faultClass: r.FaultClass, pattern: r.PatternID, numbers: r.Numbers}
 	if !e.outputFirst && r.FaultClass == "" && r.PatternID != "" && r.Outcome != engine.RefusedUnclassified {
 		c.outcome = r.Outcome
 	}

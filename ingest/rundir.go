@@ -108,5 +108,6 @@ func (c *campaign) readJournal(t tree) error {
 			"the line is not one whole entry; it is not used")
 	}
 	c.journal = entries
+	c.problems = append(c.problems, journalProblems(entries)...)
 	return nil
 }

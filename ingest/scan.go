@@ -55,7 +55,7 @@ func findRuns(source string) ([]string, error) {
 	}
 	entries, err := os.ReadDir(source)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("source %s does not exist\nname a run directory, or a folder of them", filepath.Base(source))
+		return nil, fmt.Errorf("source %s does not exist\nname a run directory, a result file, or a folder of them", filepath.Base(source))
 	}
 	if err != nil {
 		return nil, nil // a file, or a folder that may not be read: nothing is recognised

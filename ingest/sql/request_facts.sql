@@ -66,7 +66,7 @@ streams AS (
         count(*) FILTER (raised) AS raised_stamps,
         count(*) FILTER (output AND lag_ns IS NULL) AS output_read_stamped,
         list_sort(coalesce(list(lag_ns) FILTER (lag_ns IS NOT NULL), [])) AS sorted_lags,
-        min(at_ns) AS first_event_ns,
+        min(at_ns) FILTER (kind <> 'empty') AS first_event_ns,
         min(at_ns) FILTER (output) AS ttfo_ns,
         min(at_ns) FILTER (output AND content <> '') AS ttft_ns,
         min(at_ns) FILTER (output AND regexp_matches(content, not_white())) AS ttft_nonblank_ns,
@@ -86,7 +86,7 @@ joined AS (
         coalesce(marker, planned_marker) AS own_marker,
         lower(trim(split_part(content_type, ';', 1))) = 'text/event-stream' AS is_event_stream,
         streams.* EXCLUDE (request_index), gap_figures.* EXCLUDE (request_index), usage_figures.* EXCLUDE (request_index),
-        classified.outcome AS classified_outcome, classified.fault_class, classified.error_pattern
+        classified.* EXCLUDE (request_index, outcome), classified.outcome AS classified_outcome
     FROM planned
     LEFT JOIN raw_requests USING (request_index)
     LEFT JOIN streams USING (request_index)
@@ -131,6 +131,7 @@ SELECT getvariable('campaign') AS campaign, arm, getvariable('cell') AS cell, ge
         ELSE 'truncated'
     END AS outcome,
     fault_class, error_pattern,
+    error_limit_of, error_limit_tokens, error_asked_tokens, error_prompt_tokens, error_output_tokens, error_at_least,
     coalesce(events, 0) AS events, coalesce(events_seen, 0) AS events_seen, coalesce(bad_events, 0) AS bad_events,
     coalesce(output_events, 0) AS output_events, coalesce(reasoning_events, 0) AS reasoning_events,
     coalesce(content_events, 0) AS content_events, coalesce(tool_events, 0) AS tool_events,

@@ -113,6 +113,8 @@ CREATE TABLE IF NOT EXISTS request_facts (
     finish_ns BIGINT, usage_ns BIGINT, done_ns BIGINT, close_ns BIGINT, end_ns BIGINT,
     http_status BIGINT, http_version VARCHAR, event_stream BOOLEAN, end_kind VARCHAR NOT NULL, end_detail VARCHAR NOT NULL,
     outcome VARCHAR NOT NULL, fault_class VARCHAR, error_pattern VARCHAR,
+    error_limit_of VARCHAR, error_limit_tokens BIGINT, error_asked_tokens BIGINT, error_prompt_tokens BIGINT, error_output_tokens BIGINT,
+    error_at_least BOOLEAN,
     events BIGINT NOT NULL, events_seen BIGINT NOT NULL, bad_events BIGINT NOT NULL, output_events BIGINT NOT NULL,
     reasoning_events BIGINT NOT NULL, content_events BIGINT NOT NULL, tool_events BIGINT NOT NULL,
     kernel_stamped_events BIGINT NOT NULL, raised_stamps BIGINT NOT NULL, output_read_stamped BIGINT NOT NULL, lag_p99_ns BIGINT,
@@ -163,6 +165,12 @@ COMMENT ON COLUMN request_facts.end_detail IS 'Short reason beside end_kind.';
 COMMENT ON COLUMN request_facts.outcome IS 'One of the closed list of outcomes: complete, truncated, missing_done, no_output, in_band_error, protocol, refused_*, not_ready, connect_failed, connection_reset, idle_timeout, outer_timeout, interrupted, not_dispatched.';
 COMMENT ON COLUMN request_facts.fault_class IS 'Engine fault recognised in the answer; null when none.';
 COMMENT ON COLUMN request_facts.error_pattern IS 'Id of the pattern that matched the error text; null when none.';
+COMMENT ON COLUMN request_facts.error_limit_of IS 'What the limit is of that the refusal names: model_length, input_length or batch_tokens (settings of the engine), kv_pool; null when it names none.';
+COMMENT ON COLUMN request_facts.error_limit_tokens IS 'The limit as the refusal states it, tokens; null when it does not.';
+COMMENT ON COLUMN request_facts.error_asked_tokens IS 'Prompt and output together as the refusal states them, tokens; null when it does not.';
+COMMENT ON COLUMN request_facts.error_prompt_tokens IS 'Prompt as the refusal states it, tokens; null when it does not.';
+COMMENT ON COLUMN request_facts.error_output_tokens IS 'Output asked for as the refusal states it, tokens; null when it does not.';
+COMMENT ON COLUMN request_facts.error_at_least IS 'The refusal says "at least": error_asked_tokens and error_prompt_tokens are lower bounds; null when it names no limit.';
 COMMENT ON COLUMN request_facts.events IS 'Events stored.';
 COMMENT ON COLUMN request_facts.events_seen IS 'Events the reader completed; another number than events means some were lost or are not this request''s.';
 COMMENT ON COLUMN request_facts.bad_events IS 'Events up to [DONE] whose payload is neither a JSON object nor [DONE].';
@@ -220,7 +228,7 @@ COMMENT ON COLUMN events.read_seq IS 'Socket read that completed the event.';
 COMMENT ON COLUMN events.at_ns IS 'Time of the event, ns after the request''s t0.';
 COMMENT ON COLUMN events.stamp_source IS 'kernel or read: which stamp at_ns comes from.';
 COMMENT ON COLUMN events.lag_ns IS 'Reader''s lag behind the kernel''s stamp, ns; null when the time is not the kernel''s.';
-COMMENT ON COLUMN events.kind IS 'chunk, done, error, empty (no data), bad (neither a JSON object nor [DONE]), or after_done.';
+COMMENT ON COLUMN events.kind IS 'chunk, done, error, empty (no data), named (a named event that is no chunk), bad (neither a JSON object nor [DONE]), or after_done.';
 COMMENT ON COLUMN events.output IS 'Carries reasoning, content or tool-call text.';
 COMMENT ON COLUMN events.reasoning_chars IS 'Characters of reasoning.';
 COMMENT ON COLUMN events.content_chars IS 'Characters of visible content.';
@@ -373,6 +381,37 @@ COMMENT ON COLUMN stops.attempt IS 'Attempt it fired in; null between cells.';
 COMMENT ON COLUMN stops.detail IS 'Evidence in one sentence.';
 COMMENT ON COLUMN stops.blocks IS 'JSON list of the cells it blocks.';
 
+CREATE TABLE IF NOT EXISTS smoke_checks (
+    campaign VARCHAR NOT NULL, smoke_seq BIGINT NOT NULL, at_ns BIGINT NOT NULL, at_unix_ns BIGINT NOT NULL,
+    arm VARCHAR NOT NULL, question VARCHAR NOT NULL, outcome VARCHAR NOT NULL, detail VARCHAR NOT NULL,
+    http_status BIGINT, end_kind VARCHAR, took_ns BIGINT, answer_sha256 VARCHAR);
+COMMENT ON TABLE smoke_checks IS 'One row per question put to an arm before its first cell, from the journal. Only a failed plain answer ends an arm.';
+COMMENT ON COLUMN smoke_checks.campaign IS 'Campaign.';
+COMMENT ON COLUMN smoke_checks.smoke_seq IS 'Order in the journal, from 0.';
+COMMENT ON COLUMN smoke_checks.at_ns IS 'Answer over, ns since the run''s clock anchor.';
+COMMENT ON COLUMN smoke_checks.at_unix_ns IS 'Answer over, ns since 1970 UTC.';
+COMMENT ON COLUMN smoke_checks.arm IS 'Arm.';
+COMMENT ON COLUMN smoke_checks.question IS 'plain, json or tool.';
+COMMENT ON COLUMN smoke_checks.outcome IS 'pass or fail.';
+COMMENT ON COLUMN smoke_checks.detail IS 'Why it failed; empty when it passed.';
+COMMENT ON COLUMN smoke_checks.http_status IS 'Status of the answer; null without one.';
+COMMENT ON COLUMN smoke_checks.end_kind IS 'How the exchange ended.';
+COMMENT ON COLUMN smoke_checks.took_ns IS 'Duration of the exchange, ns.';
+COMMENT ON COLUMN smoke_checks.answer_sha256 IS 'SHA-256 of the visible text and the tool call, hex; null without either. The text is not kept.';
+
+CREATE TABLE IF NOT EXISTS restoration_checks (
+    campaign VARCHAR NOT NULL, check_seq BIGINT NOT NULL, at_ns BIGINT NOT NULL, at_unix_ns BIGINT NOT NULL,
+    name VARCHAR NOT NULL, outcome VARCHAR NOT NULL, detail VARCHAR NOT NULL, postcondition VARCHAR);
+COMMENT ON TABLE restoration_checks IS 'One row per check after a restoration of the original service, from the journal.';
+COMMENT ON COLUMN restoration_checks.campaign IS 'Campaign.';
+COMMENT ON COLUMN restoration_checks.check_seq IS 'Order in the journal, from 0; a later restoration adds rows.';
+COMMENT ON COLUMN restoration_checks.at_ns IS 'Checked, ns since the run''s clock anchor.';
+COMMENT ON COLUMN restoration_checks.at_unix_ns IS 'Checked, ns since 1970 UTC.';
+COMMENT ON COLUMN restoration_checks.name IS 'candidate_absent, same_container, health_and_identity, direct_and_primary_requests, primary_readmitted or files_unchanged.';
+COMMENT ON COLUMN restoration_checks.outcome IS 'pass, fail or not_evaluable.';
+COMMENT ON COLUMN restoration_checks.detail IS 'What was seen, in one sentence.';
+COMMENT ON COLUMN restoration_checks.postcondition IS 'The plan''s own words for it; null when the plan has none.';
+
 CREATE TABLE IF NOT EXISTS problems (
     campaign VARCHAR, arm VARCHAR, cell VARCHAR, attempt BIGINT,
     stage VARCHAR NOT NULL, code VARCHAR NOT NULL, source VARCHAR NOT NULL, position VARCHAR NOT NULL, detail VARCHAR NOT NULL);
@@ -386,3 +425,141 @@ COMMENT ON COLUMN problems.code IS 'Word of a closed list.';
 COMMENT ON COLUMN problems.source IS 'What was being read or done, such as events.parquet.';
 COMMENT ON COLUMN problems.position IS 'Where in the source.';
 COMMENT ON COLUMN problems.detail IS 'One sentence without private data.';
+
+CREATE TABLE IF NOT EXISTS artifacts (
+    artifact VARCHAR NOT NULL PRIMARY KEY, sha256 VARCHAR NOT NULL, path VARCHAR NOT NULL, part BIGINT NOT NULL, bytes BIGINT NOT NULL,
+    kind VARCHAR NOT NULL, state VARCHAR NOT NULL, schema_label VARCHAR, tool VARCHAR, tool_version VARCHAR,
+    protocol VARCHAR, label_protocol VARCHAR, protocol_basis VARCHAR, shape VARCHAR, percentile_rule VARCHAR, first_output_boundary VARCHAR,
+    raw_available BOOLEAN NOT NULL, summary_only BOOLEAN,
+    run_id VARCHAR, model VARCHAR, engine VARCHAR, gpu VARCHAR,
+    started_unix_ns BIGINT, finished_unix_ns BIGINT, time_precision_ns BIGINT, wall_ms DOUBLE,
+    requests BIGINT, completed BIGINT, failed BIGINT, responses_received BIGINT, performance_eligible BOOLEAN,
+    concurrency BIGINT, request_rate VARCHAR, context_tokens BIGINT, context_distribution VARCHAR, max_context_tokens BIGINT, max_tokens BIGINT,
+    context_seed BIGINT, prompt_cache_mode VARCHAR, shared_prefix_tokens BIGINT, shared_prefix_burst BOOLEAN, request_canaries BOOLEAN,
+    response_words BIGINT, output_policy VARCHAR, thinking_mode VARCHAR, reasoning_effort VARCHAR, temperature VARCHAR, top_p VARCHAR,
+    extra VARCHAR NOT NULL, missing VARCHAR NOT NULL);
+COMMENT ON TABLE artifacts IS 'One row per run in a retained result file of another tool, and one per file that holds no run. A null means that the file does not say; missing has the reason where there is a special one. Files that could not be read at all have only a row in problems.';
+COMMENT ON COLUMN artifacts.artifact IS 'Key: a digest of sha256, path and part.';
+COMMENT ON COLUMN artifacts.sha256 IS 'SHA-256 of the file, hex.';
+COMMENT ON COLUMN artifacts.path IS 'Path below the source that was named; its file name when the file itself was named.';
+COMMENT ON COLUMN artifacts.part IS 'Position of the run in its file (its line, or its place in a list), from 0.';
+COMMENT ON COLUMN artifacts.bytes IS 'Size of the file, bytes.';
+COMMENT ON COLUMN artifacts.kind IS 'benchmark, aggregate (runs combined by their tool), comparison, counters, hardware_samples, quality, summary, unknown (JSON that no importer knows) or other (not JSON).';
+COMMENT ON COLUMN artifacts.state IS 'loaded: an importer read it; named: only its kind is noted; refused: it cannot be used, and problems says why.';
+COMMENT ON COLUMN artifacts.schema_label IS 'Schema or version as the file states it.';
+COMMENT ON COLUMN artifacts.tool IS 'Tool that wrote the file.';
+COMMENT ON COLUMN artifacts.tool_version IS 'Version of the tool as the file states it.';
+COMMENT ON COLUMN artifacts.protocol IS 'Definitions its figures follow, such as anvil/capacity-v3 or vllm-bench/detailed. Figures of different protocols are never compared.';
+COMMENT ON COLUMN artifacts.label_protocol IS 'Protocol as the file labels itself; may differ from protocol, which is taken from the streams where they show it.';
+COMMENT ON COLUMN artifacts.protocol_basis IS 'What protocol is taken from: streams (what all requests showed), label, or fields (the members the file has).';
+COMMENT ON COLUMN artifacts.shape IS 'Which of a format''s shapes the file has, by its fields.';
+COMMENT ON COLUMN artifacts.percentile_rule IS 'How its percentiles are defined: nearest_rank, round_half_even, linear or cumulative_share; null when it states none.';
+COMMENT ON COLUMN artifacts.first_output_boundary IS 'Event that ends prefill and starts generation: first_any (reasoning or visible), first_visible or first_chunk (which may be empty).';
+COMMENT ON COLUMN artifacts.raw_available IS 'The raw streams are retained. False for every format read so far.';
+COMMENT ON COLUMN artifacts.summary_only IS 'The file holds aggregates and no requests, so nothing in it can be recomputed.';
+COMMENT ON COLUMN artifacts.run_id IS 'Run id as stated. Not unique, and redacted in published copies: never a key.';
+COMMENT ON COLUMN artifacts.model IS 'Model as stated.';
+COMMENT ON COLUMN artifacts.engine IS 'Engine or backend as stated.';
+COMMENT ON COLUMN artifacts.gpu IS 'GPU as stated: free text, several spellings of one set-up.';
+COMMENT ON COLUMN artifacts.started_unix_ns IS 'Start of the run, ns since 1970 UTC, to time_precision_ns.';
+COMMENT ON COLUMN artifacts.finished_unix_ns IS 'End of the run, ns since 1970 UTC, to time_precision_ns.';
+COMMENT ON COLUMN artifacts.time_precision_ns IS 'Resolution of the two times, ns.';
+COMMENT ON COLUMN artifacts.wall_ms IS 'Duration of the run by the tool''s own clock, ms; failed requests included.';
+COMMENT ON COLUMN artifacts.requests IS 'Planned requests.';
+COMMENT ON COLUMN artifacts.completed IS 'Requests that the tool counts as completed.';
+COMMENT ON COLUMN artifacts.failed IS 'Requests that failed: as stated, or counted where the file keeps each.';
+COMMENT ON COLUMN artifacts.responses_received IS 'Completed requests and failed ones with an answer.';
+COMMENT ON COLUMN artifacts.performance_eligible IS 'The tool''s own verdict: all requests completed.';
+COMMENT ON COLUMN artifacts.concurrency IS 'Requests kept in flight, as set.';
+COMMENT ON COLUMN artifacts.request_rate IS 'Requests per second as set; inf for no pacing, or a word such as trace.';
+COMMENT ON COLUMN artifacts.context_tokens IS 'Requested prompt size, tokens; a target that a model''s limit may have lowered.';
+COMMENT ON COLUMN artifacts.context_distribution IS 'JSON object: prompt size really aimed at, to number of requests.';
+COMMENT ON COLUMN artifacts.max_context_tokens IS 'Context limit of the served model, tokens.';
+COMMENT ON COLUMN artifacts.max_tokens IS 'Output limit sent with each request, tokens.';
+COMMENT ON COLUMN artifacts.context_seed IS 'Seed of the prompts.';
+COMMENT ON COLUMN artifacts.prompt_cache_mode IS 'unique: no shared prefix; else as stated.';
+COMMENT ON COLUMN artifacts.shared_prefix_tokens IS 'Prefix the prompts share, tokens, as set.';
+COMMENT ON COLUMN artifacts.shared_prefix_burst IS 'All requests share one prefix and start together.';
+COMMENT ON COLUMN artifacts.request_canaries IS 'Each request asked for its own marker first.';
+COMMENT ON COLUMN artifacts.response_words IS 'Controlled output: how often the word was asked for; 0 for natural output.';
+COMMENT ON COLUMN artifacts.output_policy IS 'strict or observe, as stated.';
+COMMENT ON COLUMN artifacts.thinking_mode IS 'Thinking mode as stated.';
+COMMENT ON COLUMN artifacts.reasoning_effort IS 'Reasoning effort sent; not_sent when the file says none was.';
+COMMENT ON COLUMN artifacts.temperature IS 'Temperature in effect, as written; not_sent when the file says none was.';
+COMMENT ON COLUMN artifacts.top_p IS 'top_p in effect, as written; not_sent when the file says none was.';
+COMMENT ON COLUMN artifacts.extra IS 'JSON object of the file''s top-level scalars that no column holds. Names that suggest an address, a secret or a prompt are left out.';
+COMMENT ON COLUMN artifacts.missing IS 'JSON object: what is null, or has no rows, to the reason.';
+
+CREATE TABLE IF NOT EXISTS artifact_requests (
+    artifact VARCHAR NOT NULL, request_index BIGINT NOT NULL, request_id VARCHAR, phase VARCHAR NOT NULL, status VARCHAR NOT NULL,
+    failure_class VARCHAR, error_type VARCHAR, error_sha256 VARCHAR,
+    start_unix_ns BIGINT, end_unix_ns BIGINT, t_first_any_ms DOUBLE, t_first_visible_ms DOUBLE, e2e_ms DOUBLE, e2e_basis VARCHAR, elapsed_ms DOUBLE,
+    generation_ms DOUBLE, visible_generation_ms DOUBLE, tpot_ms DOUBLE, decode_tok_s DOUBLE, effective_prefill_tok_s DOUBLE, gap_mean_ms DOUBLE, gaps BIGINT,
+    planned_context_tokens BIGINT, prompt_tokens BIGINT, output_tokens BIGINT, visible_tokens BIGINT, reasoning_tokens BIGINT, cached_tokens BIGINT,
+    output_token_source VARCHAR, content_chunks BIGINT, reasoning_chunks BIGINT,
+    finish_reasons VARCHAR, stream_terminal BOOLEAN, canary_first BOOLEAN, foreign_markers BIGINT, capture_complete BOOLEAN,
+    words_requested BIGINT, code_words BIGINT, extra_words BIGINT, words_exact BOOLEAN,
+    derived_stated BIGINT NOT NULL, derived_exact BIGINT NOT NULL, derived_close BIGINT NOT NULL, missing VARCHAR NOT NULL);
+COMMENT ON TABLE artifact_requests IS 'One row per request that a retained file keeps, failed ones included. Times are the tool''s own figures, under its own protocol, in milliseconds as stated or as its seconds times 1,000.';
+COMMENT ON COLUMN artifact_requests.artifact IS 'Artifact the request belongs to.';
+COMMENT ON COLUMN artifact_requests.request_index IS 'Index as stated, else position in the file, from 0.';
+COMMENT ON COLUMN artifact_requests.request_id IS 'Id as stated.';
+COMMENT ON COLUMN artifact_requests.phase IS 'profiling, or warmup: never part of a statistic.';
+COMMENT ON COLUMN artifact_requests.status IS 'completed, failed, cancelled or incomplete.';
+COMMENT ON COLUMN artifact_requests.failure_class IS 'Class of the failure in the tool''s words, or its error code as code_N.';
+COMMENT ON COLUMN artifact_requests.error_type IS 'Type of the error as stated.';
+COMMENT ON COLUMN artifact_requests.error_sha256 IS 'SHA-256 of the error''s text, hex: groups equal errors. The text stays in the file.';
+COMMENT ON COLUMN artifact_requests.start_unix_ns IS 'Request sent, ns since 1970 UTC.';
+COMMENT ON COLUMN artifact_requests.end_unix_ns IS 'Request over, ns since 1970 UTC.';
+COMMENT ON COLUMN artifact_requests.t_first_any_ms IS 'First output of any channel after the start, ms: ttfo of assay/v1, time_to_first_token of AIPerf and GuideLLM; of vLLM and SGLang the first chunk, which may be empty.';
+COMMENT ON COLUMN artifact_requests.t_first_visible_ms IS 'First visible output after the start, ms: ttft of assay/v1, time_to_first_output_token of AIPerf and GuideLLM.';
+COMMENT ON COLUMN artifact_requests.e2e_ms IS 'End of the answer after the start, ms, by the tool''s own definition of the end.';
+COMMENT ON COLUMN artifact_requests.e2e_basis IS 'stated, or reconstructed as first output plus the gaps between chunks; null for anvil-serving, which states it.';
+COMMENT ON COLUMN artifact_requests.elapsed_ms IS 'Time a failed request took until the tool gave it up, ms.';
+COMMENT ON COLUMN artifact_requests.generation_ms IS 'End minus the first output of first_output_boundary, ms.';
+COMMENT ON COLUMN artifact_requests.visible_generation_ms IS 'End minus the first visible output, ms.';
+COMMENT ON COLUMN artifact_requests.tpot_ms IS 'Time per output token after the first, ms: a per-request mean, whatever the tool calls it.';
+COMMENT ON COLUMN artifact_requests.decode_tok_s IS 'Output tokens after the first over generation, reasoning included.';
+COMMENT ON COLUMN artifact_requests.effective_prefill_tok_s IS 'Prompt tokens over the first output; includes queueing, and is never kernel prefill.';
+COMMENT ON COLUMN artifact_requests.gap_mean_ms IS 'Mean gap between chunks, ms; not a gap between tokens.';
+COMMENT ON COLUMN artifact_requests.gaps IS 'Gaps between chunks.';
+COMMENT ON COLUMN artifact_requests.planned_context_tokens IS 'Prompt size aimed at, tokens.';
+COMMENT ON COLUMN artifact_requests.prompt_tokens IS 'Prompt tokens.';
+COMMENT ON COLUMN artifact_requests.output_tokens IS 'Output tokens, reasoning included; null when not exact.';
+COMMENT ON COLUMN artifact_requests.visible_tokens IS 'Visible output tokens.';
+COMMENT ON COLUMN artifact_requests.reasoning_tokens IS 'Reasoning tokens.';
+COMMENT ON COLUMN artifact_requests.cached_tokens IS 'Prompt tokens served from a cache.';
+COMMENT ON COLUMN artifact_requests.output_token_source IS 'Where output_tokens comes from: usage, content_chunks, assumed (the length asked for), confirmed_by_retokenizing, or several that the file does not tell apart.';
+COMMENT ON COLUMN artifact_requests.content_chunks IS 'Chunks with visible content.';
+COMMENT ON COLUMN artifact_requests.reasoning_chunks IS 'Chunks with reasoning.';
+COMMENT ON COLUMN artifact_requests.finish_reasons IS 'JSON list of finish reasons; null when not kept.';
+COMMENT ON COLUMN artifact_requests.stream_terminal IS 'The stream''s end was seen; null when not kept.';
+COMMENT ON COLUMN artifact_requests.canary_first IS 'The answer began with its own marker; null when not kept or not asked for.';
+COMMENT ON COLUMN artifact_requests.foreign_markers IS 'Markers of other requests in the answer; null when not kept or not asked for.';
+COMMENT ON COLUMN artifact_requests.capture_complete IS 'The answer was captured whole; null when not kept.';
+COMMENT ON COLUMN artifact_requests.words_requested IS 'Controlled output: words asked for.';
+COMMENT ON COLUMN artifact_requests.code_words IS 'Controlled output: words that are the one asked for.';
+COMMENT ON COLUMN artifact_requests.extra_words IS 'Controlled output: other words.';
+COMMENT ON COLUMN artifact_requests.words_exact IS 'Controlled output: exactly the words asked for; null when not kept, or when the capture was cut.';
+COMMENT ON COLUMN artifact_requests.derived_stated IS 'Fields of the row in the file that follow from its other fields.';
+COMMENT ON COLUMN artifact_requests.derived_exact IS 'Of these, the ones that come out bit for bit.';
+COMMENT ON COLUMN artifact_requests.derived_close IS 'Of these, the ones within 1e-9 relative. The rest are problems.';
+COMMENT ON COLUMN artifact_requests.missing IS 'JSON object: column to why it is null, where the row has a reason of its own.';
+
+CREATE TABLE IF NOT EXISTS artifact_stats (
+    artifact VARCHAR NOT NULL, source_key VARCHAR NOT NULL, scope VARCHAR NOT NULL, metric VARCHAR NOT NULL, stat VARCHAR NOT NULL,
+    unit VARCHAR NOT NULL, value DOUBLE, n BIGINT, definition VARCHAR NOT NULL,
+    recomputed DOUBLE, agreement VARCHAR NOT NULL, reason VARCHAR);
+COMMENT ON TABLE artifact_stats IS 'One row per figure that a retained file states, with the same figure recomputed from the file''s rows where it has rows. Never rendered as ours.';
+COMMENT ON COLUMN artifact_stats.artifact IS 'Artifact that states the figure.';
+COMMENT ON COLUMN artifact_stats.source_key IS 'The tool''s own name of the figure, or its place in the file; unique with scope in an artifact.';
+COMMENT ON COLUMN artifact_stats.scope IS 'Requests it is over: completed, failed, incomplete, all, warmup; or the cell and side of a comparison.';
+COMMENT ON COLUMN artifact_stats.metric IS 'What is measured: a common name where the meaning is known, such as t_first_any, t_first_visible, e2e; else the tool''s.';
+COMMENT ON COLUMN artifact_stats.stat IS 'n, sum, mean, stddev, mean_ci95_low, mean_ci95_high, min, max, p50 and so on, rate, share, or a word of the tool.';
+COMMENT ON COLUMN artifact_stats.unit IS 'Unit of value, in the tool''s own scale.';
+COMMENT ON COLUMN artifact_stats.value IS 'Value as stated; null when the file says null, NaN or the zero of an empty group.';
+COMMENT ON COLUMN artifact_stats.n IS 'How many values stand behind it; null when the file does not say. Of a metric that the tool weighs by tokens these are tokens.';
+COMMENT ON COLUMN artifact_stats.definition IS 'Id of the tool''s definition: its protocol and its name of the figure.';
+COMMENT ON COLUMN artifact_stats.recomputed IS 'The figure from the file''s rows by the artifact''s percentile rule; null when there is none.';
+COMMENT ON COLUMN artifact_stats.agreement IS 'exact: the same number, or both null; close: within 1e-9 relative; different: also a problem; not_evaluable: the file lacks what it would take.';
+COMMENT ON COLUMN artifact_stats.reason IS 'Why value is null or agreement is not_evaluable, or what else must be known.';
