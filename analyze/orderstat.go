@@ -47,19 +47,3 @@ func before(next *big.Int, n, low int64) *big.Int {
 	b := new(big.Int).Mul(next, big.NewInt(low))
 	return b.Div(b, big.NewInt(n-low+1))
 }
-
-// percentileFloor is the smallest n at which a percentile is more than
-// descriptive: with confidence 0.99 and one allowed overshoot, the smallest n
-// with P(Bin(n, 1-q) <= 1) <= 0.01. percentile is from 1 to 99.
-func percentileFloor(percentile int64) int64 {
-	// With q in hundredths P = q^(n-1) (q + n (100-q)) / 100^n, in whole numbers.
-	power, all := big.NewInt(1), big.NewInt(100) // q^(n-1) and 100^n
-	for n := int64(1); ; n++ {
-		tail := new(big.Int).Mul(power, big.NewInt(percentile+n*(100-percentile)))
-		if tail.Mul(tail, big.NewInt(100)).Cmp(all) <= 0 {
-			return n
-		}
-		power.Mul(power, big.NewInt(percentile))
-		all.Mul(all, big.NewInt(100))
-	}
-}

@@ -3,6 +3,8 @@ package analyze
 import (
 	"math/big"
 	"testing"
+
+	"assay/collect/plan"
 )
 
 func TestMedianRanksAreTheNarrowestPairWithNinetyFivePercent(t *testing.T) {
@@ -57,28 +59,17 @@ func TestMedianRanksOfThePlansCellSizes(t *testing.T) {
 	}
 }
 
-func TestPercentileFloorsAgreeWithBruteForce(t *testing.T) {
-	stated := map[int64]int64{50: 11, 75: 24, 90: 64, 95: 130, 99: 662}
-	for _, q := range percentiles {
-		floor := percentileFloor(q)
-		if floor != stated[q] {
-			t.Errorf("p%d: floor %d, measurement.md states %d", q, floor, stated[q])
-		}
-		if !atMostOneAbove(q, floor) || atMostOneAbove(q, floor-1) {
-			t.Errorf("p%d: %d is not the smallest n by brute force", q, floor)
+// The upper bound of the median's interval is also how many paired differences
+// must agree in sign: two computations of one tail.
+func TestMedianRanksAreTheSignTest(t *testing.T) {
+	upper := map[int64]int64{}
+	for _, r := range medianRanks(150) {
+		upper[r.n] = r.high
+	}
+	for n := int64(1); n <= 150; n++ {
+		k, ok := plan.SignAgreement(n)
+		if high, has := upper[n]; has != ok || has && high != k {
+			t.Errorf("n = %d: upper rank %d (%v), sign test %d (%v)", n, high, has, k, ok)
 		}
 	}
-}
-
-// atMostOneAbove tells whether P(Bin(n, 1-q) <= 1) <= 0.01.
-func atMostOneAbove(percentile, n int64) bool {
-	q, above := big.NewRat(percentile, 100), big.NewRat(100-percentile, 100)
-	none, one := big.NewRat(1, 1), new(big.Rat).Mul(above, big.NewRat(n, 1))
-	for i := int64(0); i < n; i++ {
-		none.Mul(none, q)
-		if i > 0 {
-			one.Mul(one, q)
-		}
-	}
-	return none.Add(none, one).Cmp(big.NewRat(1, 100)) <= 0
 }

@@ -3,7 +3,6 @@ package analyze
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"strings"
 
 	"assay/collect/engine"
@@ -67,7 +66,7 @@ func fillPlans(ctx context.Context, tx *store.Tx) error {
 		for _, s := range stored {
 			p, _ := plan.Decode([]byte(s.text))
 			for _, r := range campaignRules(p) {
-				if err := add(s.campaign, string(r.ID), string(r.Scope), r.Meaning, r.demanded); err != nil {
+				if err := add(s.campaign, string(r.ID), string(r.Scope), r.Meaning, jsonList(r.Inputs), r.demanded); err != nil {
 					return err
 				}
 			}
@@ -80,11 +79,12 @@ func fillPlans(ctx context.Context, tx *store.Tx) error {
 	return tx.Append("plan_settings", func(add func(...any) error) error {
 		for _, s := range stored {
 			p, _ := plan.Decode([]byte(s.text))
-			allowed, tolerance, err := settings(p)
-			if err != nil {
-				return err
+			allowed, tolerance := settings(p)
+			measured := ""
+			if p != nil {
+				measured = p.MeasuredDigest()
 			}
-			if err := add(s.campaign, allowed, tolerance); err != nil {
+			if err := add(s.campaign, allowed, tolerance, measured); err != nil {
 				return err
 			}
 		}
@@ -124,18 +124,23 @@ func campaignRules(p *plan.Plan) []campaignRule {
 	return rules
 }
 
-func settings(p *plan.Plan) (allowed string, tolerance int64, err error) {
+func settings(p *plan.Plan) (allowed string, tolerance int64) {
 	if p == nil {
 		p = &plan.Plan{}
-	}
-	text, err := json.Marshal(plan.AllowedFinishReasons(p))
-	if err != nil {
-		return "", 0, fmt.Errorf("encode finish reasons: %w", err)
 	}
 	if t := p.Controls.PromptTokenTolerance; t != nil {
 		tolerance = *t
 	}
-	return string(text), tolerance, nil
+	return jsonList(plan.AllowedFinishReasons(p)), tolerance
+}
+
+// jsonList is a JSON list of texts; nil is the empty list.
+func jsonList(texts []string) string {
+	encoded, err := json.Marshal(append([]string{}, texts...))
+	if err != nil {
+		panic(err) // strings always encode
+	}
+	return string(encoded)
 }
 
 // fillStatistics covers every n up to the largest cell.
@@ -158,7 +163,7 @@ func fillStatistics(ctx context.Context, tx *store.Tx) error {
 	}
 	return tx.Append("percentile_floors", func(add func(...any) error) error {
 		for _, q := range percentiles {
-			if err := add(q, percentileFloor(q)); err != nil {
+			if err := add(q, plan.PercentileFloor(q)); err != nil {
 				return err
 			}
 		}

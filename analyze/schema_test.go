@@ -56,7 +56,8 @@ func TestViewsReadOnlyWhatABundleHas(t *testing.T) {
 		if name == "overlap_figures" { // it names one of its parts requests
 			own = strings.ReplaceAll(own, "FROM requests", "")
 		}
-		if found := forbidden.FindString(own); found != "" {
+		// No finding renders the views of artifacts, so no bundle has to hold those.
+		if found := forbidden.FindString(own); found != "" && !strings.HasPrefix(name, "artifact_") {
 			t.Errorf("%s reads %q", name, found)
 		}
 		if found := unordered.FindString(sql); found != "" {

@@ -20,21 +20,41 @@ COMMENT ON COLUMN canonical_series.copy_labels IS 'JSON object with a null for e
 COMMENT ON COLUMN canonical_series.position IS 'Order of the mapping, from 0: where two engines match, the earlier one stands.';
 
 CREATE OR REPLACE TABLE plan_rules (
-    campaign VARCHAR NOT NULL, rule VARCHAR NOT NULL, scope VARCHAR NOT NULL, meaning VARCHAR NOT NULL, demanded BOOLEAN NOT NULL,
+    campaign VARCHAR NOT NULL, rule VARCHAR NOT NULL, scope VARCHAR NOT NULL, meaning VARCHAR NOT NULL, inputs VARCHAR NOT NULL, demanded BOOLEAN NOT NULL,
     PRIMARY KEY (campaign, rule));
 COMMENT ON TABLE plan_rules IS 'One row per campaign and eligibility rule. Only a demanded rule can make a cell ineligible.';
 COMMENT ON COLUMN plan_rules.campaign IS 'Campaign.';
 COMMENT ON COLUMN plan_rules.rule IS 'Rule.';
 COMMENT ON COLUMN plan_rules.scope IS 'What the rule judges: request, cell or pair.';
 COMMENT ON COLUMN plan_rules.meaning IS 'When the rule passes.';
+COMMENT ON COLUMN plan_rules.inputs IS 'JSON list of the columns that decide it, as TABLE.COLUMN.';
 COMMENT ON COLUMN plan_rules.demanded IS 'The campaign''s plan demands the rule.';
 
 CREATE OR REPLACE TABLE plan_settings (
-    campaign VARCHAR NOT NULL PRIMARY KEY, allowed_finish_reasons VARCHAR NOT NULL, prompt_token_tolerance BIGINT NOT NULL);
-COMMENT ON TABLE plan_settings IS 'One row per campaign: the two controls of its plan that decide verdicts.';
+    campaign VARCHAR NOT NULL PRIMARY KEY, allowed_finish_reasons VARCHAR NOT NULL, prompt_token_tolerance BIGINT NOT NULL,
+    measured_sha256 VARCHAR NOT NULL);
+COMMENT ON TABLE plan_settings IS 'One row per campaign: what of its plan decides verdicts, and which campaigns repeat it.';
 COMMENT ON COLUMN plan_settings.campaign IS 'Campaign.';
 COMMENT ON COLUMN plan_settings.allowed_finish_reasons IS 'JSON list of the finish reasons a request may have.';
 COMMENT ON COLUMN plan_settings.prompt_token_tolerance IS 'Largest difference of prompt tokens between the two requests of a pair, tokens.';
+COMMENT ON COLUMN plan_settings.measured_sha256 IS 'Digest of what the plan measures: matrix, controls, models and eligibility. Campaigns of one kind with the same digest are repeats of each other; empty for a plan that cannot be read.';
+
+CREATE OR REPLACE TABLE repeat_medians (
+    campaign VARCHAR NOT NULL, repeat VARCHAR NOT NULL, repeat_plan_sha256 VARCHAR NOT NULL, repeat_locked_at_unix_ns BIGINT,
+    arm VARCHAR NOT NULL, cell VARCHAR NOT NULL, metric VARCHAR NOT NULL, unit VARCHAR NOT NULL, n BIGINT NOT NULL, p50 DOUBLE, reason VARCHAR NOT NULL,
+    PRIMARY KEY (campaign, repeat, cell, metric));
+COMMENT ON TABLE repeat_medians IS 'One row per campaign, repeat of it, measured cell and metric: the median in the repeat. A repeat is another campaign of the same kind whose plan measures the same. A table and no view, because a published bundle has only these rows of another campaign.';
+COMMENT ON COLUMN repeat_medians.campaign IS 'Campaign.';
+COMMENT ON COLUMN repeat_medians.repeat IS 'The other campaign.';
+COMMENT ON COLUMN repeat_medians.repeat_plan_sha256 IS 'Digest of the other campaign''s plan.';
+COMMENT ON COLUMN repeat_medians.repeat_locked_at_unix_ns IS 'When that plan was locked, ns since 1970 UTC.';
+COMMENT ON COLUMN repeat_medians.arm IS 'Arm.';
+COMMENT ON COLUMN repeat_medians.cell IS 'Cell, of the same id in both campaigns.';
+COMMENT ON COLUMN repeat_medians.metric IS 'Column of request_metrics. The inter-chunk gap is left out: its stamps may differ between campaigns.';
+COMMENT ON COLUMN repeat_medians.unit IS 'Unit of p50.';
+COMMENT ON COLUMN repeat_medians.n IS 'Values of the cell in the repeat.';
+COMMENT ON COLUMN repeat_medians.p50 IS 'Nearest-rank median in the repeat; null with a reason.';
+COMMENT ON COLUMN repeat_medians.reason IS 'Why there is no p50: not eligible, prompts differ, cache_assisted or no value; empty when there is one.';
 
 CREATE OR REPLACE TABLE median_ranks (
     n BIGINT NOT NULL PRIMARY KEY, low BIGINT NOT NULL, high BIGINT NOT NULL);

@@ -27,6 +27,7 @@ func TestRequestVerdicts(t *testing.T) {
 		{"complete without an event stream", "terminal", nil, row{"event_stream": false}, "fail", "complete, HTTP 200, no event stream"},
 		{"connection failed", "terminal", nil, row{"http_status": nil, "event_stream": nil, "outcome": "connect_failed"}, "fail", "connect_failed, HTTP status unknown, no event stream"},
 		{"never sent", "terminal", nil, unsent, "not_evaluable", "never dispatched"},
+		{"record lost", "terminal", nil, row{"dispatched": false, "t0_ns": nil, "outcome": "not_dispatched", "end_kind": "not_recorded"}, "fail", "no record of the request"},
 		{"refused before the stream", "terminal", nil, refused, "not_evaluable", "refused before a stream began: refused_context"},
 		{"not ready", "usage_exact", nil, row{"http_status": 503, "event_stream": false, "outcome": "not_ready"}, "not_evaluable", "refused before a stream began: not_ready"},
 		{"refused inside the stream", "usage_exact", nil, row{"outcome": "refused_kv_pool", "prompt_tokens": nil, "usage_fault": "absent"}, "fail", "usage absent"},
@@ -52,7 +53,7 @@ func TestRequestVerdicts(t *testing.T) {
 		{"no visible text", "canary_first", nil, row{"canary_state": nil}, "fail", "marker unknown: no visible text"},
 		{"no markers asked for", "canary_first", row{"request_canaries": false}, row{"canary_state": nil}, "not_applicable", "the cell asks for no marker"},
 
-		{"foreign marker", "no_foreign_marker", nil, row{"foreign_markers": `["ASSAY_REQ_1_00002"]`}, "fail", `foreign markers ["ASSAY_REQ_1_00002"]`},
+		{"foreign marker", "no_foreign_marker", nil, row{"foreign_markers": `["ASSAY_REQ_1_00002"]`}, "fail", `request 0 carries the marker of no request of its arm (ASSAY_REQ_1_00002)`},
 		{"no foreign marker", "no_foreign_marker", nil, nil, "pass", ""},
 
 		{"whole capture", "capture_complete", nil, nil, "pass", ""},

@@ -9,7 +9,7 @@ import (
 	"assay/ingest/store"
 )
 
-//go:embed tables.sql sql/*.sql
+//go:embed tables.sql repeats.sql sql/*.sql
 var files embed.FS
 
 // viewOrder lists the views so that each stands after those it reads.
@@ -36,9 +36,18 @@ var viewOrder = []string{
 	"cell_overlap",
 	"histogram_summary",
 	"pair_comparability",
+	"campaign_repeats",
+	"repeat_spread",
 	"comparisons",
 	"capacity_facts",
 	"concurrency_claims",
+	"artifact_controls",
+	"artifact_standing",
+	"artifact_comparability",
+	"artifact_configurations",
+	"artifact_repeats",
+	"artifact_spread",
+	"artifact_verdicts",
 }
 
 // ViewNames lists the views, each after those it reads.
@@ -76,6 +85,6 @@ func CreateViews(ctx context.Context, db *store.DB) error {
 				return err
 			}
 		}
-		return nil
+		return fillRepeats(ctx, tx)
 	})
 }

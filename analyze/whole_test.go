@@ -59,6 +59,7 @@ func dump(t *testing.T, f *fixture, threads int) map[string][]string {
 func TestViewsDoNotDependOnThreadsOrInputOrder(t *testing.T) {
 	f := newFixture(t)
 	everything(f, rand.New(rand.NewPCG(11, 12)))
+	f.repeat("c2", nil)
 	one := dump(t, f, 1)
 	for _, name := range ViewNames() {
 		if len(one[name]) == 0 {
@@ -113,7 +114,7 @@ func TestCampaignInWhichNothingRan(t *testing.T) {
 	}
 	want := map[string]int{
 		"counted_attempts": 3, "request_verdicts": 17 * 8, "request_passes": 17, "cell_verdicts": 3 * 10, "cell_eligibility": 3,
-		"cell_distributions": 2 * 10, "cell_overlap": 3, "cell_pairs": 1, "pair_comparability": 1, "capacity_facts": 12, "concurrency_claims": 12,
+		"cell_distributions": 2 * 10, "cell_overlap": 3, "cell_pairs": 1, "pair_comparability": 1, "repeat_spread": 2 * 9, "capacity_facts": 12, "concurrency_claims": 12,
 	}
 	if diff := cmp.Diff(want, rows); diff != "" {
 		t.Error(diff)

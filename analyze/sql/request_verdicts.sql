@@ -11,13 +11,31 @@ WITH planned AS (
     SELECT campaign, arm, cell, attempt, response_words, output_policy, request_canaries,
         unnest(range(requests)) AS request_index
     FROM counted_attempts
+), foreign_markers AS (
+    SELECT campaign, arm, cell, attempt, request_index,
+        unnest(CASE WHEN json_valid(foreign_markers) THEN from_json(foreign_markers, '["VARCHAR"]') END) AS marker
+    FROM request_facts
+    WHERE foreign_markers <> '[]'
+), foreign_owners AS (
+    -- whose markers they are: a seed belongs to one cell of an arm
+    SELECT m.campaign, m.cell, m.attempt, m.request_index,
+        string_agg(format('request {} carries the marker of {} ({})', m.request_index,
+            CASE WHEN c.cell IS NULL THEN 'no request of its arm'
+                ELSE 'request ' || right(m.marker, 5)::BIGINT || CASE WHEN c.cell <> m.cell THEN ' of cell ' || c.cell ELSE '' END END,
+            m.marker), '; ' ORDER BY m.marker, c.cell) AS owners
+    FROM foreign_markers m
+    LEFT JOIN cells c ON c.campaign = m.campaign AND c.arm = m.arm
+        AND m.marker = printf('ASSAY_REQ_%d_%s', c.seed, right(m.marker, 5)) AND TRY_CAST(right(m.marker, 5) AS BIGINT) < c.requests
+    GROUP BY ALL
 ), evidence AS (
     SELECT p.campaign, p.arm, p.cell, p.attempt, p.request_index, p.response_words, p.output_policy, p.request_canaries,
-        f.campaign IS NOT NULL AS recorded,
+        -- ingest gives a request without a record a row that says so
+        coalesce(f.end_kind <> 'not_recorded' OR f.dispatched, false) AS recorded,
         coalesce(f.dispatched, false) AS dispatched,
         f.outcome, f.http_status, f.event_stream, f.done_ns, f.prompt_tokens, f.completion_tokens, f.usage_fault,
         f.finish_reasons, f.content_events, f.canary_state, f.foreign_markers,
         f.events, f.events_seen, f.bad_events, f.tail_bytes, f.words_observed, f.words_exact,
+        o.owners,
         CASE WHEN json_valid(f.finish_reasons) THEN from_json(f.finish_reasons, '["VARCHAR"]') END AS reasons,
         from_json(s.allowed_finish_reasons, '["VARCHAR"]') AS allowed,
         (f.outcome LIKE 'refused\_%' ESCAPE '\' OR f.outcome = 'not_ready')
@@ -25,6 +43,8 @@ WITH planned AS (
     FROM planned p
     LEFT JOIN request_facts f ON f.campaign = p.campaign AND f.cell = p.cell
         AND f.attempt = p.attempt AND f.request_index = p.request_index
+    LEFT JOIN foreign_owners o ON o.campaign = p.campaign AND o.cell = p.cell
+        AND o.attempt = p.attempt AND o.request_index = p.request_index
     LEFT JOIN plan_settings s ON s.campaign = p.campaign
 ), finishes AS (
     SELECT *,
@@ -60,10 +80,12 @@ WITH planned AS (
              'aside': 'the cell asks for no marker'},
             {'rule': 'no_foreign_marker', 'applies': true,
              'ok': foreign_markers = '[]',
-             'why': 'foreign markers ' || foreign_markers,
+             'why': coalesce(owners, 'foreign markers ' || foreign_markers),
              'aside': ''},
             {'rule': 'capture_complete', 'applies': true,
-             'ok': events = events_seen AND bad_events = 0 AND tail_bytes = 0 AND done_ns IS NOT NULL,
+             -- finish reason and usage show that the text is whole, also where
+             -- [DONE] is missing; that is a matter of the rule terminal
+             'ok': events = events_seen AND bad_events = 0 AND tail_bytes = 0 AND (done_ns IS NOT NULL OR outcome = 'missing_done'),
              'why': concat_ws(', ',
                  CASE WHEN events <> events_seen THEN format('{} of {} events kept', events, events_seen) END,
                  CASE WHEN bad_events > 0 THEN format('{} events unreadable', bad_events) END,
