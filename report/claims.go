@@ -12,7 +12,8 @@ import (
 
 // Claim is one number, or one text of the evidence, that the finding prints, with
 // everything needed to check it: the named query is run over the bundle's data,
-// the row with the key is found, and its column has the value.
+// the row with the key is found, and its column has the value. The query names a
+// rows query, which returns the requests behind the row; claims.json lists both.
 type Claim struct {
 	// ID is QUERY:KEY:COLUMN. QUERY is a file of queries/ without its ending, KEY
 	// the values of the query's key columns joined by slashes. Neither QUERY nor
@@ -38,14 +39,16 @@ type claimRecord struct {
 
 // encodeClaims writes claims.json. It is laid out by hand because a finding has
 // thousands of claims, and a line for each keeps the file small and its diffs
-// readable.
-func encodeClaims(claims []Claim) ([]byte, error) {
-	var places []string
+// readable. rows has the rows line of each query by name.
+func encodeClaims(claims []Claim, rows map[string]string) ([]byte, error) {
+	var places, names []string
 	for _, c := range claims {
-		places = append(places, c.Places...)
+		places, names = append(places, c.Places...), append(names, c.query())
 	}
 	slices.Sort(places)
 	places = slices.Compact(places)
+	slices.Sort(names)
+	names = slices.Compact(names)
 	var b strings.Builder
 	lines := func(name string, n int, line func(int) (any, error)) error {
 		fmt.Fprintf(&b, "  %q: [", name)
@@ -65,6 +68,10 @@ func encodeClaims(claims []Claim) ([]byte, error) {
 	}
 	b.WriteString("{\n")
 	if err := lines("places", len(places), func(i int) (any, error) { return places[i], nil }); err != nil {
+		return nil, err
+	}
+	b.WriteString(",\n")
+	if err := lines("rows", len(names), func(i int) (any, error) { return [2]string{names[i], rows[names[i]]}, nil }); err != nil {
 		return nil, err
 	}
 	b.WriteString(",\n")
@@ -170,6 +177,7 @@ var columnUnits = map[string]string{
 var rowUnits = []string{
 	"min", "p50", "p95", "max", "p50_low", "p50_high", "p95_low", "p95_high", "mean", "sum", "before", "after", "delta",
 	"highest", "value", "baseline_p50", "candidate_p50", "median_difference",
+	"baseline_p50_min", "baseline_p50_max", "candidate_p50_min", "candidate_p50_max",
 }
 
 // unitNames are the units of the views as they are printed. The time of one

@@ -24,7 +24,11 @@ type campaign struct {
 	mutate          func(p map[string]any) // of the plan, before it is stored
 	detail          string                 // of a problem
 	noPages         bool
-	planText        []byte // instead of the small plan
+	planText        []byte                                 // instead of the small plan
+	change          func(table string, row map[string]any) // of each row, before it is stored
+	// repeat adds a campaign of the same plan, in which each first output comes this
+	// much later.
+	repeat int64
 }
 
 type testCell struct {
@@ -150,6 +154,14 @@ func (c campaign) store(t testing.TB) *store.DB {
 	f.campaign()
 	f.cells()
 	f.flush()
+	if c.repeat > 0 {
+		again := c
+		again.mutate = func(p map[string]any) { p["campaign_id"] = testName + "-again" }
+		f = &filler{t: t, db: db, c: again, p: again.plan(t), rows: map[string][]map[string]any{}, late: c.repeat}
+		f.campaign()
+		f.cells()
+		f.flush()
+	}
 	if err := analyze.CreateViews(ctx, db); err != nil {
 		t.Fatal(err)
 	}
@@ -170,6 +182,7 @@ type filler struct {
 	now  int64 // ns since the anchor
 	page int64
 	seen map[string]int64 // engine counters by arm
+	late int64            // added to each first output, ns
 	rows map[string][]map[string]any
 }
 
@@ -194,6 +207,9 @@ func (f *filler) flush() {
 			}
 			err = tx.Append(table, func(add func(...any) error) error {
 				for _, row := range rows {
+					if f.c.change != nil {
+						f.c.change(table, row)
+					}
 					values := make([]any, len(columns))
 					for i, c := range columns {
 						values[i] = row[c]
@@ -317,7 +333,7 @@ func (f *filler) request(cell testCell, k, worker, t0 int64, failing bool) int64
 		speed = 2
 	}
 	ms := testSecond / 1000
-	ttfo := (cell.context/20/speed + 40*k*cell.concurrency/cell.requests + 30*cell.concurrency) * ms
+	ttfo := (cell.context/20/speed+40*k*cell.concurrency/cell.requests+30*cell.concurrency)*ms + f.late
 	tokens := 200 + (k*37+cell.seed)%90
 	if cell.workload == "controlled" {
 		tokens = 150

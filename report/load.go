@@ -36,8 +36,26 @@ func fill(ctx context.Context, db *store.DB, dir string, files map[string][]byte
 	if err := db.CreateTables(ctx); err != nil {
 		return err
 	}
+	// The reference tables are made with the views, so what is published of them
+	// comes after.
+	if err := fillTables(ctx, db, dir, files, false); err != nil {
+		return err
+	}
+	if err := analyze.CreateViews(ctx, db); err != nil {
+		return err
+	}
+	return fillTables(ctx, db, dir, files, true)
+}
+
+func fillTables(ctx context.Context, db *store.DB, dir string, files map[string][]byte, reference bool) error {
 	for _, p := range publishedTables {
+		if (p.table == repeatTable) != reference {
+			continue
+		}
 		data, ok := files["data/"+p.file+".parquet"]
+		if !ok && p.optional {
+			continue
+		}
 		if !ok {
 			return fmt.Errorf("data/%s.parquet is not in the bundle", p.file)
 		}
@@ -49,13 +67,14 @@ func fill(ctx context.Context, db *store.DB, dir string, files map[string][]byte
 			return fmt.Errorf("data/%s.parquet: %w", p.file, err)
 		}
 	}
-	return analyze.CreateViews(ctx, db)
+	return nil
 }
 
 // keptViews are the views the named queries read, each after those it is made of.
 var keptViews = []string{
 	"request_metrics", "request_verdicts", "cell_verdicts", "cell_eligibility", "metric_withholdings", "cell_distributions", "cell_overlap",
-	"histogram_deltas", "histogram_summary", "counter_deltas", "engine_gauges", "sampling_intervals", "pair_comparability", "comparisons",
+	"histogram_deltas", "histogram_summary", "counter_deltas", "engine_gauges", "sampling_intervals", "pair_comparability",
+	"campaign_repeats", "repeat_spread", "comparisons",
 	"capacity_facts", "concurrency_claims",
 }
 

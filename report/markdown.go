@@ -109,13 +109,18 @@ func (t *table) dash(reason string) string {
 	if strings.TrimSpace(reason) == "" {
 		return missing
 	}
+	return missing + " " + t.note(reason)
+}
+
+// note is the mark of a text that is listed once below the table.
+func (t *table) note(text string) string {
 	for i, n := range t.notes {
-		if unmark(n) == unmark(reason) {
-			return missing + " " + noteMark(i)
+		if unmark(n) == unmark(text) {
+			return noteMark(i)
 		}
 	}
-	t.notes = append(t.notes, reason)
-	return missing + " " + noteMark(len(t.notes)-1)
+	t.notes = append(t.notes, text)
+	return noteMark(len(t.notes) - 1)
 }
 
 // noteMark counts (a) to (z), (aa), ...

@@ -2,7 +2,6 @@ package report
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"regexp"
@@ -67,62 +66,6 @@ func TestConfiguredValuesComeFromPlanIdentityOrProse(t *testing.T) {
 			if !strings.Contains(source, n) && !slices.Contains([]string{"95", "20", "200"}, n) {
 				t.Errorf("%q is given, but %s is in no source of configured values", m[1], n)
 			}
-		}
-	}
-}
-
-// TestClaimsFollowFromTheirQueries looks every claim up again by its id alone.
-func TestClaimsFollowFromTheirQueries(t *testing.T) {
-	data := export(t, "failing", failing)
-	out := finding(t, "failing", failing)
-	var file struct {
-		Places []string      `json:"places"`
-		Claims []claimRecord `json:"claims"`
-	}
-	if err := json.Unmarshal(out.Draft.Files["claims.json"], &file); err != nil {
-		t.Fatal(err)
-	}
-	if len(file.Claims) != len(out.Claims) || len(file.Claims) == 0 {
-		t.Fatalf("%d claims in the file, %d returned", len(file.Claims), len(out.Claims))
-	}
-	ctx := context.Background()
-	db, err := load(ctx, data.Files, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	results := map[string]*result{}
-	for _, c := range file.Claims {
-		first, last := strings.IndexByte(c.ID, ':'), strings.LastIndexByte(c.ID, ':')
-		name, key, column := c.ID[:first], c.ID[first+1:last], c.ID[last+1:]
-		if results[name] == nil {
-			q := parseQuery(name, string(out.Draft.Files["queries/"+name+".sql"]))
-			if results[name], err = run(ctx, db.SQL(), q); err != nil {
-				t.Fatal(err)
-			}
-		}
-		r := results[name]
-		row := -1
-		for i := range r.rows {
-			if r.key(i) == key {
-				row = i
-			}
-		}
-		if row < 0 {
-			t.Errorf("%s: no such row", c.ID)
-			continue
-		}
-		if got := rawText(r.value(row, column)); got != c.Value || c.Value == "" {
-			t.Errorf("%s is %q, recomputed %q", c.ID, c.Value, got)
-		}
-		if got := formatValue(r.value(row, column), c.Unit); got != c.Text {
-			t.Errorf("%s prints %q, recomputed %q", c.ID, c.Text, got)
-		}
-		if len(c.Places) == 0 {
-			t.Errorf("%s is printed nowhere", c.ID)
-		}
-		if strings.Contains(c.ID, "distributions:") && c.N == "" {
-			t.Errorf("%s has no n", c.ID)
 		}
 	}
 }

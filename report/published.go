@@ -20,6 +20,9 @@ type published struct {
 	// thin is the column by which samples are thinned when the file would be
 	// larger than thinBytes; empty for tables that are always whole.
 	thin string
+	// optional tables are published when they have rows; a bundle without the file
+	// has none.
+	optional bool
 }
 
 // thinBytes is the size above which samples are thinned.
@@ -41,6 +44,9 @@ var canonicalFamilies = sync.OnceValue(func() string {
 	return fmt.Sprintf(`(regexp_replace(series, %[1]s, '') IN (SELECT regexp_replace(s, %[1]s, '') FROM (SELECT unnest([%[2]s]) AS s))
     OR series LIKE '%%process_start_time_seconds')`, familyEnding, strings.Join(slices.Compact(quoted), ", "))
 })
+
+// repeatTable holds the medians of other campaigns.
+const repeatTable = "repeat_medians"
 
 // publishedTables lists the tables of a bundle in the order of their names.
 var publishedTables = []published{
@@ -66,6 +72,7 @@ var publishedTables = []published{
 	{file: "identities", table: "identities", meaning: "Identity facts of the engines around each attempt.", key: attemptKey + ", phase, fact, source, value, reason"},
 	{file: "pages", table: "pages", meaning: "Scrapes of the engines' metrics pages, without the pages.", key: attemptKey + ", page_seq"},
 	{file: "problems", table: "problems", meaning: "What was found wrong while collecting and loading.", key: attemptKey + ", stage, code, source, position, detail"},
+	{file: "repeats", table: repeatTable, meaning: "Medians of other campaigns whose plans measure the same.", key: "repeat, cell, metric", optional: true},
 	{file: "requests", table: "request_facts", meaning: "Planned requests of each attempt: numbers and flags, no text of a prompt or an answer.", key: "cell, attempt, request_index"},
 	{file: "stops", table: "stops", meaning: "Stop rules that fired.", key: "stop_seq"},
 }

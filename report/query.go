@@ -16,7 +16,7 @@ import (
 // queryFiles holds the named queries. Each is published in the bundle as it is
 // and runs over the tables and views of the database schema.
 //
-//go:embed queries/*.sql
+//go:embed queries/*.sql queries/rows/*.sql
 var queryFiles embed.FS
 
 // query is one named query, as its comment lines describe it.
@@ -26,7 +26,11 @@ type query struct {
 	title string   // first comment line
 	key   []string // columns that identify a row
 	count string   // column with the n of the row's numbers, or empty
-	plain bool     // not published as a table of its own
+	// rows says what stands behind a row: "NAME where CONDITION", the rows of
+	// queries/rows/NAME.sql that hold the condition and have the same value in each
+	// key column they share with the query; or "none: REASON".
+	rows  string
+	plain bool // not published as a table of its own
 }
 
 // querier is the part of *sql.DB that is needed.
@@ -43,14 +47,23 @@ type result struct {
 }
 
 // loadQueries reads the embedded queries, sorted by name.
-func loadQueries() ([]query, error) {
-	entries, err := queryFiles.ReadDir("queries")
+func loadQueries() ([]query, error) { return readQueries("queries") }
+
+// loadRowsQueries reads the queries that return what stands behind the rows of
+// the others, sorted by name.
+func loadRowsQueries() ([]query, error) { return readQueries("queries/rows") }
+
+func readQueries(folder string) ([]query, error) {
+	entries, err := queryFiles.ReadDir(folder)
 	if err != nil {
 		return nil, fmt.Errorf("list queries: %w", err)
 	}
 	out := make([]query, 0, len(entries))
 	for _, e := range entries {
-		text, err := queryFiles.ReadFile(path.Join("queries", e.Name()))
+		if e.IsDir() {
+			continue
+		}
+		text, err := queryFiles.ReadFile(path.Join(folder, e.Name()))
 		if err != nil {
 			return nil, fmt.Errorf("read query: %w", err)
 		}
@@ -59,8 +72,8 @@ func loadQueries() ([]query, error) {
 	return out, nil
 }
 
-// parseQuery reads the comment lines at the top: the title, then "key:", "n:"
-// and "plain" lines.
+// parseQuery reads the comment lines at the top: the title, then "key:", "n:",
+// "rows:" and "plain" lines.
 func parseQuery(name, text string) query {
 	q := query{name: name, text: text}
 	for line := range strings.Lines(text) {
@@ -74,6 +87,8 @@ func parseQuery(name, text string) query {
 			q.key = strings.Split(rest, ", ")
 		case "n":
 			q.count = rest
+		case "rows":
+			q.rows = rest
 		case "plain":
 			q.plain = true
 		default:

@@ -174,7 +174,9 @@ func (r *renderer) render(in Input) (Output, error) {
 			files[name] = data
 		}
 	}
-	r.addQueries(files)
+	if err := r.addQueries(files); err != nil {
+		return Output{}, err
+	}
 	if err := r.addTables(files); err != nil {
 		return Output{}, err
 	}
@@ -212,10 +214,15 @@ func isEvidence(name string) bool {
 	return slices.ContainsFunc(publishedTables, func(p published) bool { return name == "data/"+p.file+".parquet" })
 }
 
-func (r *renderer) addQueries(files map[string][]byte) {
+func (r *renderer) addQueries(files map[string][]byte) error {
 	for _, q := range r.queries {
 		files["queries/"+q.name+".sql"] = []byte(q.text)
 	}
+	rows, err := loadRowsQueries()
+	for _, q := range rows {
+		files["queries/rows/"+q.name+".sql"] = []byte(q.text)
+	}
+	return err
 }
 
 // addTables writes each result as CSV: a header, exact values, sorted by the
@@ -312,7 +319,11 @@ func (r *renderer) addRecords(files map[string][]byte) error {
 		}
 		files[name] = data
 	}
-	claims, err := encodeClaims(r.b.printed())
+	rows := map[string]string{}
+	for _, q := range r.queries {
+		rows[q.name] = q.rows
+	}
+	claims, err := encodeClaims(r.b.printed(), rows)
 	if err != nil {
 		return fmt.Errorf("claims.json: %w", err)
 	}

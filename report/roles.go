@@ -69,7 +69,9 @@ func (r *renderer) roles() []bundle.Role {
 	}
 	var raw []string
 	for _, p := range publishedTables {
-		raw = append(raw, "data/"+p.file+".parquet")
+		if name := "data/" + p.file + ".parquet"; len(r.data.Files[name]) > 0 {
+			raw = append(raw, name)
+		}
 	}
 	files := map[bundle.RoleName][]string{
 		bundle.RoleEvidenceIndex:      in("README.md"),
@@ -126,7 +128,7 @@ var meanings = map[string]string{
 	columnsFile: "every column of the data: type, unit, meaning; and what was thinned",
 	sourcesFile: "the raw run's files by digest", sanitizeFile: "what was taken out before publication, as counts",
 	"verdicts.json":    "every cell with every rule, every pair with its reasons",
-	"claims.json":      "every number the finding prints, with its query and raw value",
+	"claims.json":      "every number the finding prints, with its query, its raw value, and the query for the requests behind it",
 	"environment.json": "what the engines, GPUs and the client are, without private names",
 	"friction.md":      "what went wrong", "restoration.json": "the restoration, or why there is no record",
 	"quality-ledger.json": "the plan's quality entries and their state", "publication-summary.md": "short texts and the claims behind them",
@@ -139,6 +141,10 @@ func (r *renderer) readme(names []string) readmeView {
 		base := strings.TrimSuffix(n[strings.LastIndexByte(n, '/')+1:], n[max(strings.LastIndexByte(n, '.'), 0):])
 		switch folder, _, _ := strings.Cut(n, "/"); folder {
 		case "queries", "tables":
+			if strings.HasPrefix(n, "queries/rows/") {
+				what = "what stands behind the rows of other queries"
+				break
+			}
 			what = literal(r.b.result(base).query.title)
 		case "plots":
 			what = "plot"

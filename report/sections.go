@@ -252,11 +252,7 @@ func (r *renderer) eligibility() eligibilityView {
 		r.b.claim("tally", 0, "cells_planned"), r.b.claim("tally", 0, "cells_eligible"),
 		r.b.claim("tally", 0, "cells_ineligible"), r.b.claim("tally", 0, "cells_warmup"))}
 	cells := r.b.result("cells")
-	failed := newTable("Cell", "State", "Failed rules")
-	for _, i := range cells.find("eligibility", "ineligible") {
-		failed.add(given(code(cells.text(i, "cell"))), words(cells.text(i, "run_state")), failedRules(cells, i))
-	}
-	v.Failed = failed.String()
+	v.Failed = r.failedCells()
 	groups := r.b.result("groups")
 	for g := range groups.rows {
 		arm, workload := groups.text(g, "arm"), groups.text(g, "workload")
@@ -276,6 +272,35 @@ func (r *renderer) eligibility() eligibilityView {
 		v.Groups = append(v.Groups, named{given(literal(arm)) + ", " + given(literal(workload)), t.String()})
 	}
 	return v
+}
+
+// failedCells lists each rule that keeps a cell from being eligible, with the
+// requests that fail it.
+func (r *renderer) failedCells() string {
+	cells, verdicts := r.b.result("cells"), r.b.result("verdicts")
+	t := newTable("Cell", "State", "Failed rule", "Requests that fail it", "Requests that could not be judged>")
+	for _, i := range cells.find("eligibility", "ineligible") {
+		cell := cells.text(i, "cell")
+		start := []string{given(code(cell)), words(cells.text(i, "run_state"))}
+		if n, _ := cells.whole(i, "dispatched"); n == 0 {
+			t.add(append(start, failedRules(cells, i), "", "")...)
+			continue
+		}
+		for _, rule := range jsonList(cells.text(i, "failed_rules")) {
+			row := append(slices.Clone(start), code(rule))
+			found := verdicts.find("cell", cell, "rule", rule)
+			switch {
+			case len(found) == 0:
+				row = append(row, "nothing evaluates it", "")
+			case verdicts.text(found[0], "failing_requests") == "[]" && verdicts.text(found[0], "scope") == "cell":
+				row = append(row, "the cell as a whole", "")
+			default:
+				row = append(row, r.b.quote("verdicts", found[0], "failing_requests"), r.b.claim("verdicts", found[0], "not_evaluable"))
+			}
+			t.add(row...)
+		}
+	}
+	return t.String()
 }
 
 // words writes a word of a closed list for a reader.

@@ -122,12 +122,12 @@ func (r *renderer) resources() resourcesView {
 
 func (r *renderer) gpu() string {
 	g := r.b.result("gpu")
-	t := newTable("Arm", "GPU", "Readings>", "Memory used max>", "Memory free min>", "Memory total>", "Utilisation p50 / max", "Power max>", "SM clock p50>")
+	t := newTable("Arm", "GPU", "Readings>", "Memory used max>", "Memory free min>", "Memory total>", "Utilisation p50 / max", "Power max>", "SM clock p50>", "Temperature max>", "Readings with reduced clocks>")
 	for i := range g.rows {
 		at := func(column string) string { return r.b.or(t, "gpu", i, column, r.b.quote("gpu", i, "why_without")) }
 		t.add(given(literal(g.text(i, "arm"))), given(literal(strings.TrimSpace(g.text(i, "gpu")+" "+g.text(i, "gpu_name")))), at("samples"),
 			at("memory_used_max_bytes"), at("memory_free_min_bytes"), at("memory_total_bytes"),
-			at("utilization_p50_percent")+" / "+at("utilization_max_percent"), at("power_max_mw"), at("sm_clock_p50_mhz"))
+			at("utilization_p50_percent")+" / "+at("utilization_max_percent"), at("power_max_mw"), at("sm_clock_p50_mhz"), at("temperature_max_c"), at("clocks_reduced")+" of "+at("clock_reasons_known"))
 	}
 	return orNone(t, "No GPU was read.")
 }

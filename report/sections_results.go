@@ -93,9 +93,20 @@ func (r *renderer) interval(t *table, arm, cell, metric string) string {
 		if r.b.has("distributions", i, "p50_low") && r.b.has("distributions", i, "p50_high") {
 			text += " (" + r.b.claim("distributions", i, "p50_low") + " to " + r.b.claim("distributions", i, "p50_high") + ")"
 		}
-		text += r.ownN(i, arm, cell)
+		text += r.ownN(i, arm, cell) + r.spoiled(t, i)
 	}
 	return text
+}
+
+// spoiled refers to the reason beside a number from which values are missing, or
+// which comparisons leave out.
+func (r *renderer) spoiled(t *table, row int) string {
+	d := r.b.result("distributions")
+	note := d.text(row, "note")
+	if !r.b.has("distributions", row, "p50") || !(strings.Contains(note, "withheld: ") || strings.Contains(note, "without a value") || strings.Contains(note, "cache_assisted: ")) {
+		return ""
+	}
+	return " " + t.note(r.b.quote("distributions", row, "note"))
 }
 
 // p95 marks a p95 that is no more than the largest value.
@@ -115,7 +126,7 @@ func (r *renderer) withN(t *table, arm, cell, metric string) string {
 	text := r.metric(t, arm, cell, metric, "p50")
 	for _, i := range r.b.result("distributions").find("arm", arm, "cell", cell, "metric", metric) {
 		if r.b.has("distributions", i, "p50") {
-			text += r.ownN(i, arm, cell)
+			text += r.ownN(i, arm, cell) + r.spoiled(t, i)
 		}
 	}
 	return text
@@ -158,7 +169,7 @@ func (r *renderer) comparisons() comparisonsView {
 	if len(pairs.rows) == 0 {
 		return comparisonsView{Summary: "The plan has no matched cells of two arms, so there is nothing to compare."}
 	}
-	v := comparisonsView{Summary: r.comparablePairs() + " pairs can be compared. No ratio is given for the others, and nothing is normalised."}
+	v := comparisonsView{Summary: r.comparablePairs() + " pairs can be compared. No ratio is given for the others, and nothing is normalised. " + r.repeatSentence()}
 	t := newTable("Workload", "Context label>", "Concurrency>", "Comparable", "Reasons why not")
 	for i := range pairs.rows {
 		context, _ := pairs.whole(i, "context_tokens")
@@ -172,18 +183,51 @@ func (r *renderer) comparisons() comparisonsView {
 	v.Pairs = t.String()
 	comparisons := r.b.result("comparisons")
 	for _, metric := range metricsOf(comparisons) {
-		t := newTable("Pair", "Pairs of requests>", "Baseline p50 (n)>", "Candidate p50 (n)>", "Difference of medians>", "Ratio min / p50 / max", "Note")
+		t := newTable("Pair", "Pairs of requests>", "Baseline p50 (n)>", "Candidate p50 (n)>", "Difference of medians>", "Medians between repeats: baseline; candidate", "Ratio min / p50 / max", "Note")
 		for _, i := range comparisons.find("metric", metric) {
 			at := func(column string) string {
 				return r.b.or(t, "comparisons", i, column, r.b.quote("comparisons", i, "note"))
 			}
 			t.add(r.pairName(comparisons.text(i, "pair")), at("pairs"), at("baseline_p50")+" ("+at("baseline_n")+")",
-				at("candidate_p50")+" ("+at("candidate_n")+")", at("median_difference"),
+				at("candidate_p50")+" ("+at("candidate_n")+")", at("median_difference"), r.repeats(i),
 				at("ratio_min")+" / "+at("ratio_p50")+" / "+at("ratio_max"), r.b.quote("comparisons", i, "note"))
 		}
 		v.Tables = append(v.Tables, named{metricTitle(metric), t.String()})
 	}
 	return v
+}
+
+// repeatSentence says which repeats of the campaign there are.
+func (r *renderer) repeatSentence() string {
+	c := r.b.result("campaign_repeats")
+	if len(c.rows) == 0 {
+		return "This campaign has no repeat, so nothing says by how much a difference would change if it were run again."
+	}
+	var names []string
+	for i := range c.rows {
+		names = append(names, given(code(c.text(i, "repeat")))+" ("+r.b.claim("campaign_repeats", i, "cells_compared")+" of "+r.b.claim("campaign_repeats", i, "cells")+" cells with a median)")
+	}
+	return "Beside each difference stands the spread of both medians over this campaign and its repeats: " + strings.Join(names, ", ") + "."
+}
+
+// repeats prints the spread of the two medians over the campaign and its repeats.
+func (r *renderer) repeats(row int) string {
+	const name = "comparisons"
+	side := func(arm string) string {
+		if !r.b.has(name, row, arm+"_p50_min") {
+			return missing
+		}
+		return r.b.claim(name, row, arm+"_p50_min") + " to " + r.b.claim(name, row, arm+"_p50_max") + ", n " + r.b.claim(name, row, arm+"_repeats")
+	}
+	note := r.b.quote(name, row, "repeat_note")
+	if !r.b.has(name, row, "baseline_p50_min") && !r.b.has(name, row, "candidate_p50_min") {
+		return note
+	}
+	text := side("baseline") + "; " + side("candidate")
+	if note != "" {
+		text += " (" + note + ")"
+	}
+	return text
 }
 
 // pairName names a pair by what its cells have in common.

@@ -226,16 +226,11 @@ func jsonList(text string) []string {
 }
 
 func rulesTable(p *plan.Plan) string {
-	demanded := map[plan.RuleID]bool{}
-	for _, s := range p.Eligibility {
-		for _, rule := range plan.Sentences[s] {
-			demanded[rule] = true
-		}
-	}
+	demanded := p.Rules()
 	t := newTable("Rule", "Scope", "Passes when", "Demanded by the plan")
 	for _, rule := range plan.Rules {
 		text := "no"
-		if demanded[rule.ID] {
+		if slices.Contains(demanded, rule.ID) {
 			text = "yes"
 		}
 		t.add("`"+string(rule.ID)+"`", string(rule.Scope), given(literal(rule.Meaning)), text)
