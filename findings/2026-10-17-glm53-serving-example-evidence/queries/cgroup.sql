@@ -1,6 +1,7 @@
 -- The engines' control group, each arm, all attempts.
 -- key: arm
 -- n: samples
+-- rows: readings where source = 'cgroup'
 SELECT arm, count(*) FILTER (WHERE status = 'ok') AS samples, count(*) FILTER (WHERE status <> 'ok') AS without_reading,
     min(status) FILTER (WHERE status <> 'ok') AS why_without,
     max(memory_current_bytes) AS memory_current_max_bytes, max(memory_peak_bytes) AS memory_peak_bytes,

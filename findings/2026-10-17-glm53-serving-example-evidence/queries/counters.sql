@@ -1,6 +1,7 @@
 -- Engine counters of each arm: the sum of the deltas of its counted attempts, and how many had none.
 -- key: arm, canonical, labels
 -- n: deltas
+-- rows: requests where counted and dispatched
 SELECT d.arm, d.canonical, d.labels, min(d.unit) AS unit,
     sum(d.delta::BIGINT)::BIGINT AS delta, count(d.delta) AS deltas, count(*) - count(d.delta) AS without,
     min(d.reason) AS reason

@@ -1,6 +1,7 @@
 -- Counts for each arm and workload.
 -- key: arm, workload
 -- n: planned
+-- rows: requests where counted
 SELECT e.arm, c.workload, min(e.cell_order) AS first_cell,
     count(*) AS cells,
     count(*) FILTER (WHERE e.run_state = 'complete') AS complete,

@@ -1,6 +1,7 @@
 -- Attempts in short: how many cells needed more than one, and the largest drift and drain of any.
 -- key: campaign
 -- n: attempts
+-- rows: requests
 SELECT campaign, count(*) FILTER (WHERE attempt > 0) AS attempts,
     count(*) FILTER (WHERE attempt > 1) AS repeats,
     count(*) FILTER (WHERE attempt > 0 AND drain_verified) AS drains_verified,

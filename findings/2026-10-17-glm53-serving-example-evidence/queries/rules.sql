@@ -1,6 +1,7 @@
 -- What failed most: each request rule of each arm over all requests of the counted attempts.
 -- key: arm, rule
 -- n: requests
+-- rows: rule_requests
 SELECT v.arm, v.rule,
     count(*) AS requests,
     count(*) FILTER (WHERE v.verdict = 'pass') AS passing,

@@ -1,6 +1,7 @@
 -- Real sampling intervals of each source, each arm: the widest range over its cells.
 -- key: arm, source
 -- n: samples
+-- rows: readings
 SELECT s.arm, s.source, sum(s.samples)::BIGINT AS samples, sum(s.during)::BIGINT AS during, min(s.during) AS during_min,
     sum(s.errors)::BIGINT AS errors, min(s.min_ns) AS min_ns, quantile_disc(s.p50_ns, 0.5) AS p50_ns, max(s.max_ns) AS max_ns
 FROM sampling_intervals s JOIN attempts a USING (campaign, arm, cell, attempt)

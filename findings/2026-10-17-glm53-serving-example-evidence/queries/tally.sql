@@ -1,6 +1,7 @@
 -- Counts of the whole campaign: cells and requests, planned to eligible.
 -- key: campaign
 -- n: requests_planned
+-- rows: requests where counted
 SELECT campaign,
     count(*) AS cells_planned,
     count(*) FILTER (WHERE dispatched > 0) AS cells_dispatched,
