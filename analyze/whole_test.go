@@ -62,7 +62,9 @@ func TestViewsDoNotDependOnThreadsOrInputOrder(t *testing.T) {
 	f.repeat("c2", nil)
 	one := dump(t, f, 1)
 	for _, name := range ViewNames() {
-		if len(one[name]) == 0 {
+		// A campaign has no artifacts of other tools; their views are tried where
+		// artifacts are loaded.
+		if len(one[name]) == 0 && !strings.HasPrefix(name, "artifact_") {
 			t.Errorf("%s has no rows, so its order is not tried", name)
 		}
 	}
