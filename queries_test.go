@@ -46,7 +46,7 @@ func exampleDatabase(t *testing.T) string {
 // those that trace a number to that number.
 func TestExampleQueriesAnswer(t *testing.T) {
 	db := exampleDatabase(t)
-	paths, err := filepath.Glob("examples/queries/*.sql")
+	paths, err := filepath.Glob("examples/queries/[a-z]*.sql") // the numbered ones are about retained artifacts
 	if err != nil || len(paths) < 7 {
 		t.Fatalf("%d example queries, %v", len(paths), err)
 	}

@@ -1,4 +1,5 @@
-// Package ingest loads run directories into the database.
+// Package ingest loads run directories, and through artifact the result files
+// of other tools, into the database.
 //
 // In: run directories (plan.json, plan.lock.json, run.json, journal.jsonl and
 // the Parquet files below cells). Out: the loaded tables of store's schema.sql,

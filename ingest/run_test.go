@@ -271,6 +271,33 @@ func TestWhatIsNoRunIsAProblemAndWhatIsNotThereAnError(t *testing.T) {
 	}
 }
 
+// A folder may hold run directories and result files of other tools; each is
+// known by its content.
+func TestResultFilesBesideRunsLoad(t *testing.T) {
+	folder := t.TempDir()
+	run := NewRun(t, PlanNamed(t, "one", CellSpec{ID: "x", Arm: "a"}))
+	run.Cell("x").Fill()
+	if err := os.Rename(run.Write(), filepath.Join(folder, "run")); err != nil {
+		t.Fatal(err)
+	}
+	result := []byte(`{"backend":"openai","num_prompts":1,"duration":2.0,"completed":1,"total_output_tokens":3}`)
+	if err := os.WriteFile(filepath.Join(folder, "result.json"), result, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	db := openDB(t)
+	first := load(t, db, folder)
+	if first.Loaded != 1 || first.Artifacts.Files != 1 || first.Artifacts.Loaded != 1 || first.Problems != 0 {
+		t.Errorf("summary: %+v", first)
+	}
+	if again := load(t, db, folder); again.Unchanged != 1 || again.Artifacts.Unchanged != 1 {
+		t.Errorf("second load: %+v", again)
+	}
+	load(t, db, filepath.Join(folder, "run"), filepath.Join(folder, "result.json"))
+	want(t, query(t, db, "SELECT path, protocol FROM artifacts"), "result.json|vllm-bench/plain")
+	want(t, query(t, db, "SELECT campaign, count(*) FROM requests GROUP BY 1"), "one|1")
+	want(t, query(t, db, "SELECT code FROM problems"))
+}
+
 func TestCancelledLoadStoresNoHalfFolder(t *testing.T) {
 	db := openDB(t)
 	dir := whole(t).Write()

@@ -17,11 +17,9 @@ import (
 const (
 	DefaultPageEvery   = 500 * time.Millisecond // engine pages
 	DefaultSampleEvery = 2 * time.Second        // GPU, cgroup and host
+	drainBound         = 120 * time.Second      // longest wait until an engine is idle
 	blindDrainWait     = 5 * time.Second        // wait where the engine does not say whether it is idle
 )
-
-// drainBound is the longest wait until an engine is idle; tests shorten it.
-var drainBound = 120 * time.Second
 
 // Errors a caller branches on.
 var (
@@ -77,6 +75,8 @@ type Options struct {
 	// Lifecycle loads and restores engines; nil waits until an operator has.
 	Lifecycle Lifecycle
 
+	drain time.Duration // replaces drainBound, for tests; 0 keeps it
+
 	Progress Progress
 	Log      *slog.Logger
 	Now      func() time.Time // wall clock; nil is time.Now
@@ -104,6 +104,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.Clock == nil {
 		o.Clock = clockOf(o.Now)
+	}
+	if o.drain == 0 {
+		o.drain = drainBound
 	}
 	if o.DockerSocket == "" {
 		o.DockerSocket = DefaultDockerSocket

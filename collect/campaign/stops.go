@@ -230,7 +230,7 @@ func protocolDrift(e evidence) []Stop {
 }
 
 func notDrained(e evidence) []Stop {
-	detail := fmt.Sprintf("the engine was not idle within %s", drainBound)
+	detail := "the engine did not become idle within the bound"
 	if e.stuck != "" {
 		detail += "; " + e.stuck + " stayed above 0"
 	}

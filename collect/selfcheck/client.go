@@ -72,11 +72,11 @@ func observe(ctx context.Context, p *process, load Load, leftOut, counted time.D
 	if ctx.Err() != nil {
 		return seen, context.Cause(ctx)
 	}
-	count, err := p.ask(ctx, order{Count: true})
-	if err == nil && int64(len(count.Sent)) != load.Streams {
+	answer, err := p.ask(ctx, order{Count: true})
+	if err == nil && int64(len(answer.Sent)) != load.Streams {
 		err = errors.New("the server counted other streams")
 	}
-	seen.sent = count.Sent
+	seen.sent = answer.Sent
 	return seen, err
 }
 

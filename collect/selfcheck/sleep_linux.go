@@ -9,17 +9,15 @@ import (
 
 // sleeper waits for points of an absolute schedule, on a thread of its own.
 //
-// It sleeps in the kernel: the runtime's timers may be a millisecond late. What
-// speaks against that elsewhere (a sleeping thread holds a processor of the Go
-// scheduler, so readers beside it wait) does not count in this process, where
-// nothing else runs.
+// It sleeps in the kernel, which wakes it up to 50 us late; the runtime's timers
+// may be a millisecond late. What speaks against that elsewhere (a sleeping
+// thread holds a processor of the Go scheduler, so readers beside it wait) does
+// not count in this process, where nothing else runs.
 type sleeper struct{}
 
-// newSleeper keeps the goroutine on its thread and takes away the thread's
-// timer slack, by which the kernel may round a sleep up by 50 us.
+// newSleeper keeps the goroutine on its thread.
 func newSleeper() sleeper {
 	runtime.LockOSThread()
-	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0) // refused, events are late, which their stamps say
 	return sleeper{}
 }
 

@@ -80,7 +80,7 @@ func loadAIPerfSummary(d *document, o *output) {
 		row.TimePrecisionNs = ptr(int64(time.Microsecond))
 	}
 	for key, v := range d.head.members() {
-		if _, known := f.known[string(key)]; !known && v.isObject() && (v.get("unit").isText() || len(v.get("avg")) > 0) {
+		if !f.asked(string(key)) && v.isObject() && (v.get("unit").isText() || len(v.get("avg")) > 0) {
 			aiperfFigure(o, string(key), v, aiperfProfiled)
 		}
 	}
@@ -95,7 +95,7 @@ func loadAIPerfSummary(d *document, o *output) {
 		}
 	}
 	row.Missing = reasons(map[string]string{"artifact_requests": "the file holds aggregates only; profile_export.jsonl beside it has the requests"})
-	row.Extra = extra(d.head, f.known)
+	row.Extra = extra(d.head, f.asked)
 	o.artifact(row)
 }
 
@@ -161,7 +161,7 @@ func aiperfFigure(o *output, name string, v value, scope string) {
 		s := Stat{
 			Artifact: o.id(0), SourceKey: cut(name, 100) + "/" + string(key), Scope: scope, Metric: metric, Stat: label, Unit: cut(orWord(unit, "unknown"), 50), N: n,
 			Definition: aiperfSummary + ":" + cut(name, 100), Agreement: AgreeUnknown, Reason: noRows,
-			Value: fields{at: f.at, notes: &o.notes, known: map[string]value{string(key): member}}.float(string(key)),
+			Value: one(f.at, string(key), member, &o.notes).float(string(key)),
 		}
 		if label == "n" {
 			s.Unit = "requests"

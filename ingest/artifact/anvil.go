@@ -52,10 +52,7 @@ type anvilFile struct {
 	rows value // request_timings; nothing when the shape has none
 
 	seen    anvilRows
-	columns struct { // the last column asked for
-		name string
-		col  *column
-	}
+	columns map[string]*column // by field; each value's key costs more of the file than the value here
 }
 
 func loadAnvil(d *document, o *output) {
@@ -88,7 +85,7 @@ func (f *anvilFile) shared(name string) string {
 }
 
 func readAnvil(d *document, o *output) *anvilFile {
-	f := &anvilFile{out: o, top: pick(d.head, "", d.notes, anvilTop...)}
+	f := &anvilFile{out: o, columns: map[string]*column{}, top: pick(d.head, "", d.notes, anvilTop...)}
 	t := f.top
 	f.rows = t.raw("request_timings")
 	f.row = Artifact{
@@ -183,7 +180,7 @@ func (f *anvilFile) finish(d *document) {
 	if f.row.Tool == toolAnvil && f.row.StartedUnixNs == nil {
 		missing["started_unix_ns"] = "this shape of the artifact has no times"
 	}
-	f.row.Extra = extra(d.head, f.top.known)
+	f.row.Extra = extra(d.head, f.top.asked)
 	f.row.Missing = reasons(missing)
 	f.out.artifact(f.row)
 }

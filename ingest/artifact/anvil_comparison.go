@@ -19,18 +19,22 @@ func loadAnvilComparison(d *document, o *output) {
 	for name, cell := range cells.members() {
 		scope := cut(string(name), 100)
 		arms := pick(cell, "/cells/"+scope, d.notes, baseline, candidate, change)
+		before, after := figures(arms.raw(baseline)), figures(arms.raw(candidate))
 		for _, side := range []string{baseline, candidate, change} {
 			for key, v := range arms.raw(side).members() {
 				metric := cut(string(key), 100)
-				f := fields{at: arms.at + "/" + side, known: map[string]value{metric: v}, notes: d.notes}
+				f := one(arms.at+"/"+side, metric, v, d.notes)
 				s := Stat{
 					Artifact: o.id(0), SourceKey: f.at + "/" + metric, Scope: scope + "/" + side, Metric: metric, Stat: "value", Unit: unitOf(metric),
 					Value: f.float(metric), Definition: anvilMatched, Agreement: AgreeUnknown, Reason: "its source files are named, not held",
 				}
 				if side == change {
 					s.Stat, s.Unit, s.Reason = "percent_change", "percent", ""
-					s.Recomputed = percentChange(arms.raw(candidate).get(metric), arms.raw(baseline).get(metric))
+					s.Recomputed = percentChange(after[metric], before[metric])
 					s.Agreement = compare(s.Value, s.Recomputed)
+					if len(before) == maxFigures {
+						s.Agreement, s.Reason = AgreeUnknown, "the comparison has too many figures"
+					}
 				}
 				o.stat(s)
 			}
@@ -40,6 +44,21 @@ func loadAnvilComparison(d *document, o *output) {
 		Kind: KindComparison, State: stateLoaded, Schema: anvilMatched, Tool: toolAnvil,
 		Missing: reasons(map[string]string{"protocol": "figures of several runs; each has its own"}),
 	})
+}
+
+// maxFigures bounds the figures of one arm that are looked up by name. The real
+// file has seven.
+const maxFigures = 1000
+
+func figures(v value) map[string]value {
+	m := map[string]value{}
+	for key, member := range v.members() {
+		if len(m) == maxFigures {
+			break
+		}
+		m[string(key)] = member
+	}
+	return m
 }
 
 func percentChange(candidate, baseline value) *float64 {
@@ -82,13 +101,13 @@ func isAnvilCounters(first value) (is bool, version string, read bool) {
 func loadAnvilCounters(d *document, o *output) {
 	f := pick(d.head, "", d.notes, counterHits, counterQueries, counterShare, "before", "after", "isolation")
 	hits, queries := f.float(counterHits), f.float(counterQueries)
-	one := func(name, unit string) Stat {
+	delta := func(name, unit string) Stat {
 		return Stat{Artifact: o.id(0), SourceKey: name, Scope: "engine", Metric: name, Stat: "delta", Unit: unit, Value: f.float(name),
 			Definition: "anvil-serving/counter-delta", Agreement: AgreeUnknown, Reason: "the two metrics pages are named, not held"}
 	}
-	o.stat(one(counterHits, "tokens"))
-	o.stat(one(counterQueries, "tokens"))
-	share := one(counterShare, "ratio")
+	o.stat(delta(counterHits, "tokens"))
+	o.stat(delta(counterQueries, "tokens"))
+	share := delta(counterShare, "ratio")
 	share.Stat, share.Reason = "share", ""
 	if hits != nil && queries != nil && *queries != 0 {
 		share.Recomputed = finite(*hits / *queries)

@@ -43,7 +43,7 @@ var anvilTiming = []string{
 
 func (f *anvilFile) readRows() {
 	for i, v := range f.rows.elements() {
-		at := fmt.Sprintf("/request_timings/%d", i)
+		at := "/request_timings/" + itoa(i)
 		r := f.timing(pick(v, at, f.top.notes, anvilTiming...), int64(i))
 		r.Status = "completed"
 		f.seen.completed++
@@ -53,7 +53,7 @@ func (f *anvilFile) readRows() {
 		f.take(r)
 	}
 	for i, v := range f.top.raw("failures").elements() {
-		f.take(f.failure(v, fmt.Sprintf("/failures/%d", i), int64(i)))
+		f.take(f.failure(v, "/failures/"+itoa(i), int64(i)))
 		f.seen.failed++
 	}
 }

@@ -93,7 +93,7 @@ func (f *anvilFile) stated(name string, v value) (figure *float64, ok bool) {
 			return nil, false
 		}
 	}
-	return fields{at: "/metrics", known: map[string]value{name: v}, notes: f.top.notes}.float(name), true
+	return one("/metrics", name, v, f.top.notes).float(name), true
 }
 
 func (f *anvilFile) write(s Stat) {
@@ -136,8 +136,8 @@ func (f *anvilFile) distributed(name string, v value, s stem, stat statistic) {
 
 // column is the values of a field over the passing rows, in file order.
 func (f *anvilFile) column(field string) *column {
-	if f.columns.name == field {
-		return f.columns.col
+	if c := f.columns[field]; c != nil {
+		return c
 	}
 	n := 0
 	for range f.eachValue(field) {
@@ -147,8 +147,8 @@ func (f *anvilFile) column(field string) *column {
 	for x := range f.eachValue(field) {
 		values = append(values, x)
 	}
-	f.columns.name, f.columns.col = field, newColumn(values)
-	return f.columns.col
+	f.columns[field] = newColumn(values)
+	return f.columns[field]
 }
 
 func (f *anvilFile) eachValue(field string) func(func(float64) bool) {
@@ -172,8 +172,13 @@ func (f *anvilFile) countRows(holds func(row value) bool) *float64 {
 	return &n
 }
 
+// maxSources bounds how many counts of a map are recomputed: each goes through
+// all rows. Three are known.
+const maxSources = 20
+
 // sources writes a map of counts, such as output_token_sources.
 func (f *anvilFile) sources(name string, v value) {
+	left := maxSources
 	for key, member := range v.members() {
 		source := cut(string(key), 100)
 		figure, ok := f.stated(name+"/"+source, member)
@@ -181,7 +186,8 @@ func (f *anvilFile) sources(name string, v value) {
 			continue
 		}
 		out := Stat{SourceKey: name + "/" + source, Metric: cut(name, 100), Stat: "n", Unit: "requests", Value: figure, Agreement: AgreeUnknown, Reason: noRows}
-		if !*f.row.SummaryOnly && name == "output_token_sources" {
+		if !*f.row.SummaryOnly && name == "output_token_sources" && left > 0 {
+			left--
 			out.Recomputed = f.countRows(func(row value) bool { s, _ := row.get("output_token_source").text(); return s == source })
 			out.Agreement, out.Reason = compare(figure, out.Recomputed), ""
 		}

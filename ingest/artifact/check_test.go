@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 func checkWhole(text string) *fault {
@@ -70,6 +71,9 @@ func FuzzValue(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
+		if !utf8.ValidString(text) {
+			return // refused before the checker sees it
+		}
 		wrong := checkWhole(text)
 		if wrong != nil && wrong.code != CodeDuplicateKey && wrong.code != CodeTooDeep && json.Valid([]byte(text)) {
 			t.Fatalf("%q is JSON and was refused: %+v", text, wrong)

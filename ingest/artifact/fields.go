@@ -4,42 +4,54 @@ import (
 	"bytes"
 	"encoding/json"
 	"math"
+	"slices"
 )
 
 // fields reads known members of one object. What is not there, null, of
 // another type or out of range is nil; the last two are problems.
 type fields struct {
-	at    string // JSON pointer of the object
-	known map[string]value
-	notes *notes
+	at     string // JSON pointer of the object
+	names  []string
+	values []value // by name; nothing for a member that is not there
+	notes  *notes
 }
 
-// pick reads the named members of an object in one pass.
+// pick reads the named members of an object in one pass. It keeps names.
 func pick(v value, at string, n *notes, names ...string) fields {
-	f := fields{at: at, known: make(map[string]value, len(names)), notes: n}
-	for _, name := range names {
-		f.known[name] = nil
-	}
+	f := fields{at: at, names: names, values: make([]value, len(names)), notes: n}
 	for key, member := range v.members() {
-		if _, ok := f.known[string(key)]; ok {
-			f.known[string(key)] = member
+		if i := slices.Index(names, string(key)); i >= 0 {
+			f.values[i] = member
 		}
 	}
 	return f
 }
 
+// one is a single member that was found already.
+func one(at, name string, v value, n *notes) fields {
+	return fields{at: at, names: []string{name}, values: []value{v}, notes: n}
+}
+
 // raw is the member as it stands; nothing when it is not there.
-func (f fields) raw(name string) value { return f.known[name] }
+func (f fields) raw(name string) value {
+	if i := slices.Index(f.names, name); i >= 0 {
+		return f.values[i]
+	}
+	return nil
+}
+
+// asked says that a name is one of those that were picked.
+func (f fields) asked(name string) bool { return slices.Contains(f.names, name) }
 
 // has says that the object has the member, be it null.
-func (f fields) has(name string) bool { return len(f.known[name]) > 0 }
+func (f fields) has(name string) bool { return len(f.raw(name)) > 0 }
 
 func (f fields) wrong(name, want string) {
 	f.notes.add(CodeWrongType, f.at+"/"+name, "not %s; the value is taken as unknown", want)
 }
 
 func (f fields) text(name string) string {
-	v := f.known[name]
+	v := f.raw(name)
 	if v.isNull() {
 		return ""
 	}
@@ -51,7 +63,7 @@ func (f fields) text(name string) string {
 }
 
 func (f fields) int(name string) *int64 {
-	v := f.known[name]
+	v := f.raw(name)
 	if v.isNull() {
 		return nil
 	}
@@ -74,7 +86,7 @@ func (f fields) count(name string) *int64 {
 }
 
 func (f fields) float(name string) *float64 {
-	v := f.known[name]
+	v := f.raw(name)
 	if v.isNull() {
 		return nil
 	}
@@ -91,7 +103,7 @@ func (f fields) float(name string) *float64 {
 }
 
 func (f fields) bool(name string) *bool {
-	v := f.known[name]
+	v := f.raw(name)
 	if v.isNull() {
 		return nil
 	}
@@ -105,7 +117,7 @@ func (f fields) bool(name string) *bool {
 
 // control is a setting that may be stated as null: then it was not sent.
 func (f fields) control(name string) string {
-	if f.has(name) && f.known[name].isNull() {
+	if f.has(name) && f.raw(name).isNull() {
 		return notSent
 	}
 	return f.text(name)
@@ -117,10 +129,10 @@ const maxExtra = 16 << 10
 // extra is the JSON object of the scalars of an object that no column holds:
 // numbers, truth values and short texts. Names that suggest an address, a
 // secret or a prompt are left out.
-func extra(v value, held map[string]value) string {
+func extra(v value, held func(name string) bool) string {
 	var b bytes.Buffer
 	for key, member := range v.members() {
-		if _, ok := held[string(key)]; ok || member.isText() && private(string(key)) || len(member) > 200 || b.Len() > maxExtra {
+		if held(string(key)) || member.isText() && private(string(key)) || len(member) > 200 || b.Len() > maxExtra {
 			continue
 		}
 		name, err := json.Marshal(cut(string(key), 100))

@@ -60,11 +60,14 @@ type guideLLM struct {
 	row     Artifact
 	v       value // the benchmark
 	at      string
-	columns struct {
-		name  string
-		col   *column
-		items int // requests of the group, with the field or without
-	}
+	columns map[string]guideLLMColumn // by scope and field
+}
+
+// guideLLMColumn is a column and the number of requests of its scope, with the
+// field or without.
+type guideLLMColumn struct {
+	*column
+	items int
 }
 
 func loadGuideLLM(d *document, o *output) {
@@ -72,7 +75,7 @@ func loadGuideLLM(d *document, o *output) {
 	model, _ := d.head.path("config", "spec", "backend", "model").text()
 	n := int64(0)
 	for i, v := range d.head.get("benchmarks").elements() {
-		g := guideLLM{out: o, version: version, model: model, v: v, at: fmt.Sprintf("/benchmarks/%d", i)}
+		g := guideLLM{out: o, columns: map[string]guideLLMColumn{}, version: version, model: model, v: v, at: fmt.Sprintf("/benchmarks/%d", i)}
 		g.load(n)
 		n++
 	}
@@ -112,7 +115,7 @@ func (g *guideLLM) load(part int64) {
 	for key, v := range f.raw("metrics").members() {
 		g.metric(string(key), v)
 	}
-	g.row.Extra = extra(g.v, f.known)
+	g.row.Extra = extra(g.v, f.asked)
 	g.out.artifact(g.row)
 }
 
@@ -208,7 +211,7 @@ func (g *guideLLM) group(stat Stat, part value, at, field string) {
 	write := func(key string, s statistic, v value) {
 		out := stat
 		out.SourceKey, out.Stat = at+"/"+key, s.label()
-		out.Value = fields{at: at, notes: &g.out.notes, known: map[string]value{key: v}}.float(key)
+		out.Value = one(at, key, v, &g.out.notes).float(key)
 		if s.name == "n" {
 			out.Unit = "weights" // tokens for the metrics that weigh by tokens
 		}
@@ -261,24 +264,26 @@ func (g *guideLLM) judge(out *Stat, s statistic, field string) {
 // column is the values of a field over the requests of a scope, and how many
 // requests there are.
 func (g *guideLLM) column(scope, field string) (*column, int) {
-	if name := scope + "/" + field; g.columns.name != name {
-		var values []float64
-		n, items := 0, 0
-		g.eachValue(scope, field, func(_ float64, ok bool) {
-			items++
-			if ok {
-				n++
-			}
-		})
-		values = make([]float64, 0, n)
-		g.eachValue(scope, field, func(x float64, ok bool) {
-			if ok {
-				values = append(values, x)
-			}
-		})
-		g.columns.name, g.columns.col, g.columns.items = name, newColumn(values), items
+	name := scope + "/" + field
+	if c, ok := g.columns[name]; ok {
+		return c.column, c.items
 	}
-	return g.columns.col, g.columns.items
+	n, items := 0, 0
+	g.eachValue(scope, field, func(_ float64, ok bool) {
+		items++
+		if ok {
+			n++
+		}
+	})
+	values := make([]float64, 0, n)
+	g.eachValue(scope, field, func(x float64, ok bool) {
+		if ok {
+			values = append(values, x)
+		}
+	})
+	c := guideLLMColumn{newColumn(values), items}
+	g.columns[name] = c
+	return c.column, c.items
 }
 
 func (g *guideLLM) eachValue(scope, field string, use func(x float64, ok bool)) {

@@ -43,7 +43,7 @@ func load(t *testing.T, db *store.DB, source string) Summary {
 func loadFile(t *testing.T, name string) *store.DB {
 	t.Helper()
 	db := openDB(t)
-	load(t, db, filepath.Join("testdata", name))
+	load(t, db, filepath.Join("testdata", "files", name))
 	return db
 }
 

@@ -1,6 +1,7 @@
 package artifact
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -9,10 +10,12 @@ import (
 // rows: testdata was written by another program.
 func TestAnvilShapesAndTheirFigures(t *testing.T) {
 	db := openDB(t)
-	load(t, db, "testdata")
+	load(t, db, filepath.Join("testdata", "files"))
 	want(t, db, "SELECT path, protocol, shape, protocol_basis, summary_only, first_output_boundary, requests, completed, failed FROM artifacts WHERE tool = 'anvil-serving' ORDER BY 1",
 		"anvil-aggregate.json|anvil/capacity-v3-synchronized-independent-replicas|replicas|label|false|first_any|4|4|0",
 		"anvil-all-failed.json|anvil/capacity-v4-reasoning|distributions-sampling|streams|false|first_any|3|0|3",
+		"anvil-distributions-again.json|anvil/capacity-v4-reasoning|distributions-sampling|streams|false|first_any|3|3|0",
+		"anvil-distributions-other.json|anvil/capacity-v4-reasoning|distributions-sampling|streams|false|first_any|3|3|0",
 		"anvil-distributions.json|anvil/capacity-v4-reasoning|distributions-sampling|streams|false|first_any|3|3|0",
 		"anvil-legacy.json|anvil/legacy|legacy|fields|true|first_visible|3|3|null",
 		"anvil-v2.json|anvil/capacity-v2|v2|label|true|first_visible|3|3|0",
@@ -20,11 +23,11 @@ func TestAnvilShapesAndTheirFigures(t *testing.T) {
 		"anvil-v3.json|anvil/capacity-v3|v3|label|false|first_visible|3|3|0",
 		"anvil-v4.json|anvil/capacity-v4-reasoning|v4|streams|false|first_any|3|2|1")
 	want(t, db, "SELECT kind, model, gpu FROM artifacts WHERE path = 'anvil-aggregate.json'", "aggregate|m|null")
-	want(t, db, "SELECT count(*) FROM artifact_stats JOIN artifacts USING (artifact) WHERE tool = 'anvil-serving' AND agreement NOT IN ('exact', 'not_evaluable')", "0")
+	want(t, db, "SELECT count(*) FROM artifact_stats JOIN artifacts USING (artifact) WHERE tool = 'anvil-serving' AND agreement = 'different'", "0")
 	want(t, db, "SELECT DISTINCT source_key FROM artifact_stats JOIN artifacts USING (artifact) WHERE tool = 'anvil-serving' AND NOT summary_only AND agreement = 'not_evaluable' ORDER BY 1",
 		"content_chunks", "prefix_cache_hit_avg")
 	want(t, db, "SELECT count(*) FROM artifact_stats WHERE n IS NULL AND agreement = 'exact' AND stat LIKE 'p__'", "0")
-	want(t, db, "SELECT sum(derived_stated), sum(derived_exact) FROM artifact_requests JOIN artifacts USING (artifact) WHERE tool = 'anvil-serving'", "99|99")
+	want(t, db, "SELECT sum(derived_stated), sum(derived_exact) FROM artifact_requests JOIN artifacts USING (artifact) WHERE tool = 'anvil-serving'", "141|141")
 	want(t, db, "SELECT started_unix_ns, time_precision_ns, temperature, top_p, reasoning_effort FROM artifacts WHERE path = 'anvil-distributions.json'",
 		"1790000000123456789|1|0|not_sent|not_sent")
 	want(t, db, "SELECT started_unix_ns, time_precision_ns, temperature FROM artifacts WHERE path = 'anvil-v3.json'", "1785405600000000000|1000000000|null")
@@ -33,41 +36,50 @@ func TestAnvilShapesAndTheirFigures(t *testing.T) {
 		`1|null|ValueError|null|null|null|{"e2e_ms":"no timing of this failure is retained","failure_class":"this shape of the artifact has no failure classes"}`)
 }
 
-// change makes one replacement in a fixture that must be there.
-func change(t *testing.T, name, old, new string) string {
+// readText reads a file and gathers its rows, without a database.
+func readText(t *testing.T, text string) (all Batch) {
 	t.Helper()
-	text := string(fixture(t, name))
-	if strings.Count(text, old) != 1 {
-		t.Fatalf("%s has %q %d times", name, old, strings.Count(text, old))
+	err := Read("0", "x.json", []byte(text), func(b Batch) error {
+		all.Artifacts = append(all.Artifacts, b.Artifacts...)
+		all.Stats = append(all.Stats, b.Stats...)
+		all.Problems = append(all.Problems, b.Problems...)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
-	return strings.Replace(text, old, new, 1)
+	return all
 }
 
 func TestWhatDoesNotFollowIsAProblemWithBothValues(t *testing.T) {
-	for _, tt := range []struct{ name, file, old, new, code, detail string }{
+	for _, tt := range []struct {
+		name, file, old, new string
+		code                 Code
+		detail               string
+	}{
 		{"percentile", "anvil-v3.json", `"e2e_p50_ms": 300.5`, `"e2e_p50_ms": 300.25`, "statistic_differs", "p50 is stated as 300.25; the rows give 300.5"},
 		{"null statistic", "anvil-v3.json", `"e2e_p50_ms": 300.5`, `"e2e_p50_ms": null`, "statistic_differs", "p50 is stated as null; the rows give 300.5"},
 		{"throughput", "anvil-v3.json", `"throughput_tok_s": 32.83`, `"throughput_tok_s": 33.83`, "statistic_differs", ""},
-		{"derived field", "anvil-v3.json", `"generation_ms": 240.25`, `"generation_ms": 241.25`, "field_differs", ""},
+		{"derived field", "anvil-v3.json", `"generation_ms": 240.25`, `"generation_ms": 241.25`, "field_differs", "stated as 241.25; the row's other fields give 240.25"},
 		{"completed", "anvil-v3.json", `"completed": 3`, `"completed": 2`, "counts_disagree", "completed is stated as 2; the file has 3 rows for it"},
 		{"index twice", "anvil-v3.json", `"request_index": 2`, `"request_index": 1`, "counts_disagree", "the request indexes are not 0 to 2, each once"},
 		{"aggregate", "anvil-aggregate.json", `"throughput_tok_s": 50.0`, `"throughput_tok_s": 57.0`, "statistic_differs", "rate is stated as 57; the rows give 50"},
 		{"mean of vLLM", "vllm-latencies.json", `"mean_ttft_ms": 804.333`, `"mean_ttft_ms": 805.333`, "statistic_differs", ""},
 		{"rate of vLLM", "vllm-plain.json", `"request_throughput": 0.3157`, `"request_throughput": 0.4157`, "statistic_differs", ""},
-		{"median of GuideLLM", "guidellm.json", `"median": 1500.0`, `"median": 1550.0`, "", ""},
+		{"median of GuideLLM", "guidellm.json", `"median": 1500.0`, `"median": 1550.0`, "statistic_differs", "p50 is stated as 1550; the rows give 1500"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			text := string(fixture(t, tt.file))
-			db := loadText(t, "x.json", strings.Replace(text, tt.old, tt.new, 1))
 			if !strings.Contains(text, tt.old) {
 				t.Fatalf("the fixture does not have %q", tt.old)
 			}
-			found := query(t, db, "SELECT code || '|' || detail FROM problems ORDER BY ALL")
-			if len(found) == 0 {
-				t.Fatal("no problem")
+			found := false
+			all := readText(t, strings.Replace(text, tt.old, tt.new, 1)).Problems
+			for _, p := range all {
+				found = found || p.Code == tt.code && strings.HasPrefix(p.Detail, tt.detail)
 			}
-			if tt.code != "" && !strings.HasPrefix(strings.Join(found, "\n"), tt.code+"|"+tt.detail) {
-				t.Errorf("problems: %q", found)
+			if !found {
+				t.Errorf("problems: %+v", all)
 			}
 		})
 	}
@@ -167,19 +179,25 @@ func TestOtherVersionsAreRefusedByName(t *testing.T) {
 		"aiperf":                     `{"schema_version":"2.0","aiperf_version":"9"}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			db := loadText(t, "x.json", text)
-			want(t, db, "SELECT code FROM problems", "unsupported_version")
-			want(t, db, "SELECT kind, state, protocol, (SELECT count(*) FROM artifact_stats) FROM artifacts", "unknown|refused|null|0")
+			got := readText(t, text)
+			if len(got.Problems) != 1 || got.Problems[0].Code != CodeOtherVersion || len(got.Stats) > 0 {
+				t.Errorf("problems %+v and %d figures", got.Problems, len(got.Stats))
+			}
+			if a := got.Artifacts[0]; len(got.Artifacts) != 1 || a.Kind != KindUnknown || a.State != stateRefused || a.Protocol != "" {
+				t.Errorf("artifacts: %+v", got.Artifacts)
+			}
 		})
 	}
-	db := loadText(t, "x.json", `{"schema":"someone.else/v1","ttft_ms":12}`)
-	want(t, db, "SELECT code, detail FROM problems", `unknown_schema|no importer knows the schema "someone.else/v1"`)
+	got := readText(t, `{"schema":"someone.else/v1","ttft_ms":12}`).Problems
+	if len(got) != 1 || got[0].Detail != `no importer knows the schema "someone.else/v1"` {
+		t.Errorf("problems: %+v", got)
+	}
 }
 
 // No text of a prompt, an answer or an error, and no address, gets in.
 func TestNoTextOfRequestsIsStored(t *testing.T) {
 	db := openDB(t)
-	load(t, db, "testdata")
+	load(t, db, filepath.Join("testdata", "files"))
 	for _, table := range []string{"artifacts", "artifact_requests", "artifact_stats", "problems"} {
 		all := strings.Join(query(t, db, "SELECT * FROM "+table), "\n")
 		for _, word := range []string{"secret", "hidden", "gpu-host", "example", "went away", "127.0.0.1", "visible content was"} {

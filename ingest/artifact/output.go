@@ -4,8 +4,9 @@ import "strconv"
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// batchRows is how many rows are handed on together.
-const batchRows = 2000
+// batchRows is how many rows are handed on together. A row of artifacts takes
+// about 1 kB.
+const batchRows = 500
 
 // Batch is a group of rows of one file, in file order.
 type Batch struct {

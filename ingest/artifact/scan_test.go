@@ -15,7 +15,7 @@ import (
 
 func fixture(t testing.TB, name string) []byte {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("testdata", name))
+	data, err := os.ReadFile(filepath.Join("testdata", "files", name))
 	if err != nil {
 		t.Fatal(err)
 	}

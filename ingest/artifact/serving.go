@@ -39,12 +39,8 @@ type serving struct {
 	row     Artifact
 	rows    bool // the arrays are there and of one length
 	n       int
-	passed  []bool // by request; with rows only
-	columns struct {
-		name string
-		col  *column
-		why  string
-	}
+	passed  []bool                   // by request; with rows only
+	columns map[string]servingColumn // by figure
 }
 
 func loadServing(d *document, o *output, tool *servingTool) {
@@ -58,7 +54,7 @@ func loadServing(d *document, o *output, tool *servingTool) {
 		if line > 1 || !d.single() {
 			at = fmt.Sprintf("line %d: ", line)
 		}
-		s := &serving{tool: tool, out: o, top: pick(v, at, &o.notes, slices.Concat(servingTop, tool.scalars, []string{tool.requests})...)}
+		s := &serving{tool: tool, out: o, columns: map[string]servingColumn{}, top: pick(v, at, &o.notes, slices.Concat(servingTop, tool.scalars, []string{tool.requests})...)}
 		o.at = at
 		s.load(v, part)
 		part++
@@ -90,16 +86,10 @@ func (s *serving) load(v value, part int64) {
 	s.tool.fill(s)
 	s.readRows()
 	s.stats(v)
-	held := s.top.known
-	for key := range v.members() {
-		name := string(key)
-		if _, _, is := s.parse(name); is || s.tool.totals[name].metric != "" {
-			if len(held) < 1000 {
-				held[name] = nil
-			}
-		}
-	}
-	s.row.Extra = extra(v, held)
+	s.row.Extra = extra(v, func(name string) bool {
+		_, _, figure := s.parse(name)
+		return figure || s.tool.totals[name].metric != "" || s.top.asked(name)
+	})
 	s.out.artifact(s.row)
 }
 
@@ -152,6 +142,8 @@ func (s *serving) each(name string) func() value {
 	}
 }
 
+var servingRow = []string{"input_lens", "output_lens", "ttfts", "errors", "latencies", "cached_tokens"}
+
 const failedRow = "the request failed; the tool writes 0 for it"
 
 func (s *serving) readRows() {
@@ -163,9 +155,10 @@ func (s *serving) readRows() {
 		s.each("errors"), s.each("latencies"), s.each("cached_tokens")
 	var completed, failed int64
 	for i := range s.n {
-		f := fields{at: fmt.Sprintf("%s/%d", s.top.at, i), notes: s.top.notes, known: map[string]value{
-			"input_lens": input(), "output_lens": output(), "ttfts": ttft(), "errors": errs(), "latencies": latency(), "cached_tokens": cached(),
-		}}
+		f := fields{
+			at: s.top.at + "/" + itoa(i), notes: s.top.notes, names: servingRow,
+			values: []value{input(), output(), ttft(), errs(), latency(), cached()},
+		}
 		r := s.request(i, f, gaps())
 		if s.passed[i] {
 			completed++

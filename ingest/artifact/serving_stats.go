@@ -24,7 +24,7 @@ func (s *serving) parse(key string) (figure string, stat statistic, ok bool) {
 func (s *serving) stats(v value) {
 	for key, member := range v.members() {
 		name := string(key)
-		f := fields{at: s.top.at, notes: s.top.notes, known: map[string]value{name: member}}
+		f := one(s.top.at, name, member, s.top.notes)
 		out := Stat{Artifact: s.out.id(s.row.Part), SourceKey: cut(name, 100), Scope: "completed", Agreement: AgreeUnknown}
 		if figure, stat, ok := s.parse(name); ok {
 			s.distributed(&out, figure, stat, f.float(name))
@@ -64,11 +64,18 @@ func (s *serving) distributed(out *Stat, figure string, stat statistic, stated *
 // column is the values of a figure in seconds over the passing rows, or why
 // there is none.
 func (s *serving) column(figure string) (*column, string) {
-	if s.columns.name != figure {
-		s.columns.name = figure
-		s.columns.col, s.columns.why = s.makeColumn(figure)
+	c, ok := s.columns[figure]
+	if !ok {
+		c.column, c.why = s.makeColumn(figure)
+		s.columns[figure] = c
 	}
-	return s.columns.col, s.columns.why
+	return c.column, c.why
+}
+
+// servingColumn is a column, or why there is none.
+type servingColumn struct {
+	*column
+	why string
 }
 
 func (s *serving) makeColumn(figure string) (*column, string) {

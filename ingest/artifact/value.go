@@ -42,8 +42,10 @@ func skip(text []byte) int {
 		}
 		return len(text)
 	}
-	if n := bytes.IndexAny(text, ",]} \n\r\t"); n >= 0 {
-		return n
+	for i, b := range text {
+		if b == ',' || b == ']' || b == '}' || isSpace(b) {
+			return i
+		}
 	}
 	return len(text)
 }

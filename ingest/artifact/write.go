@@ -13,6 +13,9 @@ import (
 // milliseconds to commit, whatever it holds.
 const groupFiles = 32
 
+// pendingRows is how many rows are worth a write.
+const pendingRows = 5000
+
 // writer puts files into the database.
 type writer struct {
 	db      *store.DB
@@ -89,7 +92,7 @@ func (w *writer) take(ctx context.Context, tx *store.Tx, b Batch) error {
 	w.pending.Requests = append(w.pending.Requests, b.Requests...)
 	w.pending.Stats = append(w.pending.Stats, b.Stats...)
 	w.pending.Problems = append(w.pending.Problems, b.Problems...)
-	if w.pending.rows() < batchRows {
+	if w.pending.rows() < pendingRows {
 		return nil
 	}
 	return w.flush(ctx, tx)

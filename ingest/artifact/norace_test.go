@@ -1,0 +1,5 @@
+//go:build !race
+
+package artifact
+
+const costlyBytes = 1 << 19

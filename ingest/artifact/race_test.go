@@ -1,0 +1,6 @@
+//go:build race
+
+package artifact
+
+// The race detector slows what the memory tests do twenty times.
+const costlyBytes = 1 << 16
