@@ -2,6 +2,7 @@ package campaign
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -122,12 +123,23 @@ func (m *monitor) healthy(phase string) (ok, known bool) {
 	return false, false
 }
 
+// refused says whether an engine that answered before the cell could not be
+// connected to after it: its last request may have been reset, not refused.
+func (m *monitor) refused() bool {
+	answered := slices.ContainsFunc(m.answers[phaseBefore], func(a record.Answer) bool { return a.HTTPStatus != nil })
+	after := m.answers[phaseAfter]
+	return answered && len(after) > 0 && !slices.ContainsFunc(after, func(a record.Answer) bool { return a.Error != engine.ErrConnect })
+}
+
 // deaths lists the signs that the engine or its GPU died during the attempt.
 func (m *monitor) deaths() []string {
 	var signs []string
 	was, asked := m.healthy(phaseBefore)
 	if is, still := m.healthy(phaseAfter); asked && still && was && !is {
 		signs = append(signs, "/health answered well before the cell and with an error after it")
+	}
+	if m.refused() {
+		signs = append(signs, "the engine answered before the cell and refused a connection after it")
 	}
 	if n := len(m.oom); n > 0 && m.oom[n-1] > m.oom[0] {
 		signs = append(signs, "the kernel killed a process of the engine's control group for memory")

@@ -53,7 +53,7 @@ func (c *Campaign) drawPlan() {
 	if c.chance(15) {
 		c.allowed = append(c.allowed, "stop", "abort")
 	}
-	if c.chance(15) {
+	if c.chance(30) {
 		c.tolerance = 5
 	}
 }
@@ -121,9 +121,13 @@ var apart = []struct {
 	{"http_version", "", func(_ *Campaign, x *cell) { x.httpVersion = "HTTP/1.0" }},
 	{"template_version", "", func(_ *Campaign, x *cell) { x.template = "assay/prompt/v2" }},
 	{"prompt_hash", "", func(_ *Campaign, x *cell) { x.promptSalt = "other words" }},
-	{"prompt_tokens", "", func(c *Campaign, x *cell) {
-		x.shiftedIndex, x.tokenShift = c.between(0, x.requests-1), pick(c, []int64{-6, -5, -1, 1, 5, 6})
-	}},
+	{"prompt_tokens_within", "", func(c *Campaign, x *cell) { c.shiftTokens(x, c.tolerance) }},
+	{"prompt_tokens_over", "", func(c *Campaign, x *cell) { c.shiftTokens(x, c.tolerance+1) }},
+}
+
+// shiftTokens makes the arm count n tokens more or fewer in one prompt.
+func (c *Campaign) shiftTokens(x *cell, n int64) {
+	x.shiftedIndex, x.tokenShift = c.between(0, x.requests-1), pick(c, []int64{-n, n})
 }
 
 func otherField(name string) string {
