@@ -20,7 +20,7 @@ import (
 
 var (
 	generatedSeed  = flag.Int64("generated.seed", -1, "run only the generated campaign of this seed")
-	generatedCount = flag.Int64("generated.n", 150, "number of generated campaigns, 40 at most with -short; CI runs 1000")
+	generatedCount = flag.Int64("generated.n", 150, "number of generated campaigns, 40 at most with -short")
 )
 
 // TestGeneratedCampaignsGetTheirPlantedVerdicts takes campaigns with planted

@@ -1,10 +1,10 @@
 package artifact
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"runtime"
-	"sync"
 
 	"assay/ingest/store"
 )
@@ -13,6 +13,8 @@ import (
 type Options struct {
 	IsRun func(dir string) bool // a folder that is a run directory; nil for none
 	Log   *slog.Logger          // nil for none
+
+	largeFrom int64 // largeFile when 0; tests set it
 }
 
 // Summary counts what one call of Load did.
@@ -63,9 +65,9 @@ func Load(ctx context.Context, db *store.DB, source string, opt Options) (Summar
 	}
 	w := writer{db: db, log: opt.Log}
 	ctx, cancel := context.WithCancel(ctx)
-	slots := make(chan struct{}, filesAhead)
-	streams := readAll(ctx, files, known, slots)
-	err = w.writeAll(ctx, files, streams, slots)
+	r := readers{files: files, known: known, slots: make(chan struct{}, filesAhead), large: make(chan struct{}, 1), largeFrom: cmp.Or(opt.largeFrom, largeFile)}
+	streams := r.start(ctx)
+	err = w.writeAll(ctx, files, streams, r.slots)
 	cancel() // the readers give up what nobody takes any more
 	for _, s := range streams {
 		for range s.batches {
@@ -100,37 +102,70 @@ const largeFile = 16 << 20
 // filesAhead is how many files the readers may be ahead of the writer.
 const filesAhead = 32
 
-// readAll starts one reader a processor. Readers wait once they are filesAhead
+// readers read files side by side for one writer.
+type readers struct {
+	files []found
+	known map[knownFile]bool
+	// slots has one entry for each file that is ahead of the writer, which takes
+	// one out for each file it has written.
+	slots chan struct{}
+	// large has an entry while a large file is read. It is put in where files
+	// are handed out, in order: a reader that waited for it could keep the very
+	// file that the writer waits for.
+	large     chan struct{}
+	largeFrom int64
+}
+
+// start starts one reader a processor. Readers wait once they are filesAhead
 // files, or two batches of one file, ahead of the writer, so memory does not
-// grow with the number of files. The writer takes a slot back for each file.
-func readAll(ctx context.Context, files []found, known map[knownFile]bool, slots chan<- struct{}) []*stream {
-	streams := make([]*stream, len(files))
+// grow with the number of files.
+func (r *readers) start(ctx context.Context) []*stream {
+	streams := make([]*stream, len(r.files))
 	for i := range streams {
 		streams[i] = &stream{batches: make(chan Batch, 2)}
 	}
 	next := make(chan int)
 	go func() {
 		defer close(next)
-		for i := range files {
-			select {
-			case slots <- struct{}{}:
-			case <-ctx.Done(): // the readers still close every stream
+		for i := range r.files {
+			claim(ctx, r.slots)
+			if r.files[i].bytes >= r.largeFrom {
+				claim(ctx, r.large)
 			}
 			next <- i
 		}
 	}()
-	var large sync.Mutex
 	for range min(runtime.GOMAXPROCS(0), 8) {
 		go func() {
 			for i := range next {
-				readOne(ctx, &files[i], streams[i], known, &large)
+				r.read(ctx, &r.files[i], streams[i])
+				if r.files[i].bytes >= r.largeFrom {
+					release(ctx, r.large)
+				}
 			}
 		}()
 	}
 	return streams
 }
 
-func readOne(ctx context.Context, f *found, s *stream, known map[knownFile]bool, large *sync.Mutex) {
+// claim waits for room in a channel, or for the end of the context: every file
+// is still handed out then, so that its reader closes its stream.
+func claim(ctx context.Context, room chan<- struct{}) {
+	select {
+	case room <- struct{}{}:
+	case <-ctx.Done():
+	}
+}
+
+// release gives up what claim took, if it took it.
+func release(ctx context.Context, room <-chan struct{}) {
+	select {
+	case <-room:
+	case <-ctx.Done():
+	}
+}
+
+func (r *readers) read(ctx context.Context, f *found, s *stream) {
 	defer close(s.batches)
 	send := func(b Batch) error {
 		select {
@@ -147,15 +182,11 @@ func readOne(ctx context.Context, f *found, s *stream, known map[knownFile]bool,
 		_ = send(Batch{Problems: []Problem{*f.problem}})
 		return
 	}
-	if f.bytes >= largeFile {
-		large.Lock()
-		defer large.Unlock()
-	}
 	data, sum, wrong := f.open()
 	switch {
 	case wrong != nil:
 		_ = send(Batch{Problems: []Problem{*wrong}})
-	case known[knownFile{sum, f.name}]:
+	case r.known[knownFile{sum, f.name}]:
 		s.unchanged = true
 	default:
 		_ = Read(sum, f.name, data, send) // it fails only when the writer has stopped, with the writer's error

@@ -178,6 +178,22 @@ func TestCancelledLoadStoresNoHalfFile(t *testing.T) {
 	want(t, db, "SELECT count(*), (SELECT count(*) FROM artifact_requests), (SELECT count(*) FROM problems) FROM artifacts", "100|300|0")
 }
 
+// Many files of many batches, all of them large: the writer takes them in order
+// while each waits for its turn.
+func TestLargeFilesTakeTurnsInOrder(t *testing.T) {
+	dir := t.TempDir()
+	line := strings.SplitN(string(fixture(t, "aiperf-records.jsonl")), "\n", 3)[1] + "\n"
+	for i := range 40 {
+		writeFile(t, dir, fmt.Sprintf("%02d.jsonl", i), strings.Repeat(line, 4*batchRows+i))
+	}
+	db := openDB(t)
+	s, err := Load(t.Context(), db, dir, Options{largeFrom: 1})
+	if err != nil || s.Loaded != 40 || s.Requests != 40*4*batchRows+39*20 {
+		t.Errorf("summary: %+v, %v", s, err)
+	}
+	want(t, db, "SELECT count(*), bool_and(path = lpad((requests - 2000)::VARCHAR, 2, '0') || '.jsonl') FROM artifacts", "40|true")
+}
+
 // The columns of the rows are those of the tables, in their order.
 func TestRowsMatchTheirTables(t *testing.T) {
 	db := openDB(t)
