@@ -20,7 +20,7 @@ import (
 
 var (
 	generatedSeed  = flag.Int64("generated.seed", -1, "run only the generated campaign of this seed")
-	generatedCount = flag.Int64("generated.n", 150, "number of generated campaigns, 40 at most with -short")
+	generatedCount = flag.Int64("generated.n", 100, "number of generated campaigns, 40 at most with -short")
 )
 
 // TestGeneratedCampaignsGetTheirPlantedVerdicts takes campaigns with planted

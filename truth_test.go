@@ -59,6 +59,9 @@ func TestEventTimesAreTrue(t *testing.T) {
 
 	sent := map[string]int64{} // by marker and sequence number, ns since 1970
 	for _, s := range engine.Sends() {
+		if s.Marker == "" {
+			continue // the smoke check's answer, which is no request of the plan
+		}
 		sent[fmt.Sprintf("%s %d", s.Marker, s.Seq)] = s.UnixNs
 	}
 	var errorsNs []int64

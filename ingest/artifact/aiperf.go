@@ -54,7 +54,7 @@ var aiperfMetrics = map[string]string{
 }
 
 func loadAIPerfSummary(d *document, o *output) {
-	f := pick(d.head, "", &o.notes, "schema_version", "aiperf_version", "benchmark_id", "start_time", "end_time", "was_cancelled", "input_config",
+	f := pick(d.head, "", &o.notes, "schema_version", "aiperf_version", "benchmark_id", "start_time", "end_time", "input_config",
 		"run_info", "error_summary", "warmup_metrics", "runtime_submission_invalid_reasons", "metadata", "telemetry_data", "metrics")
 	config := f.raw("input_config")
 	load := pick(config.get("loadgen"), "/input_config/loadgen", &o.notes, "concurrency", "request_rate", "request_count")
@@ -94,7 +94,11 @@ func loadAIPerfSummary(d *document, o *output) {
 			aiperfFigure(o, string(key), v, "runs")
 		}
 	}
-	row.Missing = reasons(map[string]string{"artifact_requests": "the file holds aggregates only; profile_export.jsonl beside it has the requests"})
+	missing := map[string]string{"artifact_requests": "the file holds aggregates only; profile_export.jsonl beside it has the requests"}
+	if f.has("start_time") && row.StartedUnixNs == nil {
+		missing["started_unix_ns"] = "the file's time has no zone"
+	}
+	row.Missing = reasons(missing)
 	row.Extra = extra(d.head, f.asked)
 	o.artifact(row)
 }

@@ -37,7 +37,7 @@ func hasSchema(first value, want string) (is bool, version string, read bool) {
 
 var anvilTop = []string{
 	"schema", "run_id", "measurement_protocol", "started_at", "finished_at", "started_at_unix_ns", "finished_at_unix_ns",
-	"timestamp_precision", "wall_clock_ms", "base_url", "model", "engine", "gpu", "requests", "completed", "concurrency", "max_tokens",
+	"wall_clock_ms", "base_url", "model", "engine", "gpu", "requests", "completed", "concurrency", "max_tokens",
 	"failed", "failures", "responses_received", "context_tokens", "context_seed", "context_distribution", "max_context_tokens",
 	"response_words", "prompt_cache_mode", "shared_prefix_tokens", "request_canaries", "controlled_output_policy", "performance_eligible",
 	"metric_population", "sampling", "serve_flags", "timing_methodology", "request_timings", "metrics", "replicas",

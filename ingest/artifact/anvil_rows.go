@@ -132,7 +132,7 @@ func (f *anvilFile) derived(r *Request, t fields) {
 		first = r.FirstVisibleMs
 	}
 	generation := difference(r.E2EMs, first)
-	perToken := f.perToken(r, t.float("generation_ms"))
+	perToken := perTokenMs(r, t.float("generation_ms"))
 	for _, d := range []struct {
 		name string
 		rows *float64
@@ -182,7 +182,7 @@ func decode(r *Request, generationMs *float64) *float64 {
 	return finite(float64(*r.OutputTokens-1) / (*generationMs / 1000))
 }
 
-func (f *anvilFile) perToken(r *Request, generationMs *float64) *float64 {
+func perTokenMs(r *Request, generationMs *float64) *float64 {
 	if decode(r, generationMs) == nil {
 		return nil
 	}

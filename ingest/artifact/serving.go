@@ -16,8 +16,8 @@ type servingTool struct {
 	scalars  []string          // members that become columns, beside the common ones
 	metrics  map[string]string // figure of a key such as mean_ttft_ms, to the metric of artifact_stats
 	totals   map[string]total
-	fill     func(s *serving)                    // columns of the artifact
-	row      func(s *serving, r *Request, i int) // what only this tool's rows have
+	fill     func(s *serving)             // columns of the artifact
+	row      func(s *serving, r *Request) // what only this tool's rows have
 }
 
 // total is a figure over a whole run.
@@ -165,7 +165,7 @@ func (s *serving) readRows() {
 		} else {
 			failed++
 		}
-		s.tool.row(s, &r, i)
+		s.tool.row(s, &r)
 		s.out.request(r)
 	}
 	if s.row.Completed != nil && *s.row.Completed != completed {

@@ -18,7 +18,7 @@ func loadSGLang(d *document, o *output) { loadServing(d, o, &sglang) }
 
 var sglang = servingTool{
 	tool: toolSGLang, requests: "num_prompts",
-	scalars: []string{"tag", "cached_tokens", "cached_tokens_details", "total_input_tokens", "total_output_tokens", "total_output_tokens_retokenized"},
+	scalars: []string{"cached_tokens", "cached_tokens_details", "total_input_tokens", "total_output_tokens", "total_output_tokens_retokenized"},
 	metrics: map[string]string{"ttft": "t_first_any", "tpot": "tpot", "itl": "inter_chunk_gap", "e2e_latency": "e2e"},
 	totals: map[string]total{
 		"total_input_tokens":              {"prompt_tokens", "sum", "tokens", sumPassing("input_lens")},
@@ -42,7 +42,7 @@ var sglang = servingTool{
 			s.row.Requests = ptr(int64(s.n))
 		}
 	},
-	row: func(s *serving, r *Request, _ int) {
+	row: func(s *serving, r *Request) {
 		if r.OutputTokens == nil {
 			return
 		}

@@ -15,7 +15,7 @@ func loadVLLM(d *document, o *output) { loadServing(d, o, &vllm) }
 
 var vllm = servingTool{
 	tool: toolVLLM, requests: "num_prompts",
-	scalars: []string{"model_id", "label", "latencies", "start_times", "total_input_tokens", "total_output_tokens"},
+	scalars: []string{"model_id", "latencies", "start_times", "total_input_tokens", "total_output_tokens"},
 	metrics: map[string]string{
 		"ttft": "t_first_any", "tpot": "tpot", "itl": "inter_chunk_gap", "e2el": "e2e",
 		"client_queue_time": "client_queue_time", "e2el_including_client_queue": "e2e_including_client_queue",
@@ -43,7 +43,7 @@ var vllm = servingTool{
 			s.row.Engine = s.top.text("endpoint_type")
 		}
 	},
-	row: func(s *serving, r *Request, _ int) {
+	row: func(_ *serving, r *Request) {
 		if r.OutputTokens != nil {
 			r.TokenSource = "usage_or_recount" // the file does not say which
 		}
