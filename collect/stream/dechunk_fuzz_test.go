@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"net/http/httputil"
+	"runtime"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -20,6 +21,7 @@ func FuzzDechunker(f *testing.F) {
 	f.Add([]byte("3\r\nabcd\r\n0\r\n\r\n"), []byte{2})
 	f.Add([]byte("0\r\nA: b\r\n\r\nrest"), []byte{2})
 	f.Fuzz(func(t *testing.T, wire, cuts []byte) {
+		running := runtime.NumGoroutine()
 		want := dechunk(wire)
 		if got := dechunk(cut(wire, cuts)...); got != want {
 			t.Errorf("cut by %v (-whole +got):\n%s", cuts, cmp.Diff(want, got))
@@ -33,6 +35,9 @@ func FuzzDechunker(f *testing.F) {
 		_, _ = d.Push(wire, func([]byte) {}) // the error is compared above
 		if grown, bound := totalAlloc()-before, uint64(3*len(wire)+1<<20); grown > bound {
 			t.Errorf("allocated %d bytes for %d, bound %d", grown, len(wire), bound)
+		}
+		if left := runtime.NumGoroutine(); left > running {
+			t.Errorf("%d goroutines, %d before", left, running)
 		}
 	})
 }

@@ -2,6 +2,7 @@ package stream
 
 import (
 	"reflect"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -30,6 +31,7 @@ func FuzzParser(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, stream, cuts []byte) {
 		const limit = 256
+		running := runtime.NumGoroutine()
 		want := parse(limit, stream)
 		got := parse(limit, cut(stream, cuts)...)
 		if !reflect.DeepEqual(want, got) { // quicker than cmp, and the fuzzer counts executions
@@ -46,6 +48,9 @@ func FuzzParser(f *testing.F) {
 		}
 		if grown, bound := totalAlloc()-before, uint64(3*len(stream)+1<<20); grown > bound {
 			t.Errorf("allocated %d bytes for %d, bound %d", grown, len(stream), bound)
+		}
+		if left := runtime.NumGoroutine(); left > running {
+			t.Errorf("%d goroutines, %d before", left, running)
 		}
 	})
 }
