@@ -66,7 +66,7 @@ func (r *run) runAttempt(ctx context.Context, c plan.Cell, number int, rest []pl
 	defer cancel(nil)
 	a.out = startWriter(spool, func(error) { cancel(errStorage) }, a.judge)
 	a.monitor = &monitor{
-		client: client, readers: r.readersOf(c.Arm), anchor: r.anchor, out: a.out, progress: r.Progress, drainBound: r.drain,
+		client: client, readers: r.readersOf(c.Arm), anchor: r.anchor, out: a.out, progress: r.Progress, drainBound: r.DrainBound,
 		answers: map[string][]record.Answer{}, inode: map[string]int64{},
 	}
 	e, before, after, loopErr := a.measure(cellCtx)

@@ -183,7 +183,7 @@ func TestStopRulesInWholeCampaigns(t *testing.T) {
 				}
 			}
 			if slices.Contains(test.rules, "not_drained") {
-				o.drain = 10 * time.Second
+				o.DrainBound = 10 * time.Second
 			}
 			if _, err := Run(t.Context(), o); err != nil {
 				t.Fatal(err)

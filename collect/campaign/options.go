@@ -75,7 +75,9 @@ type Options struct {
 	// Lifecycle loads and restores engines; nil waits until an operator has.
 	Lifecycle Lifecycle
 
-	drain time.Duration // replaces drainBound, for tests; 0 keeps it
+	// DrainBound is the longest wait until an engine is idle; 0 is the 120 s of
+	// measurement.md section 11.
+	DrainBound time.Duration
 
 	Progress Progress
 	Log      *slog.Logger
@@ -105,8 +107,8 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Clock == nil {
 		o.Clock = clockOf(o.Now)
 	}
-	if o.drain == 0 {
-		o.drain = drainBound
+	if o.DrainBound == 0 {
+		o.DrainBound = drainBound
 	}
 	if o.DockerSocket == "" {
 		o.DockerSocket = DefaultDockerSocket

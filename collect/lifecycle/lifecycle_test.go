@@ -11,8 +11,10 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -235,38 +237,56 @@ func namedFile(t *testing.T) string {
 }
 
 func TestRestorationRunsOnEveryWayOut(t *testing.T) {
+	second, _ := testPlan(t).Cell("candidate-natural-ctx2048-c2")
+	ofSecond := func(fault string) string { return fmt.Sprintf("%s@seed=%d,index=0", fault, second.Seed) }
 	for _, test := range []struct {
-		name      string
-		faults    map[string][]string
-		interrupt bool
-		complete  bool
+		name   string
+		faults []string // of the candidate
+		rules  string   // that fire, "" for a campaign that runs to its end
 	}{
-		{"normal end", nil, false, true},
-		{"engine fault", map[string][]string{"candidate": {"engine_dies=2"}}, false, false},
-		{"canary failure", map[string][]string{"candidate": {"foreign_marker@index=0"}}, false, false},
-		{"restart of the candidate", map[string][]string{"candidate": {"restart=2"}}, false, false},
-		{"refused context", map[string][]string{"candidate": {"vllm_context_2025"}}, false, false},
-		{"failed smoke check", map[string][]string{"candidate": {"unknown_error"}}, false, false},
-		{"interrupt", nil, true, false},
+		{"normal end", nil, ""},
+		{"engine fault", []string{"engine_dies=2"}, "canary_or_loss engine_fault"},
+		{"canary failure", []string{"foreign_marker@index=0"}, "canary_or_loss"},
+		{"restart of the candidate", []string{"restart=2"}, "identity_drift"},
+		{"another reasoning field", []string{ofSecond("reasoning_old_name")}, "protocol_drift"},
+		{"an engine that never rests", []string{ofSecond("stall"), ofSecond("goes_on=60000")}, "canary_or_loss not_drained"},
+		{"refused edge", []string{ofSecond("vllm_context_2025")}, "capacity_refusal"},
+		{"failed smoke check", []string{"unknown_error"}, "smoke_failed"},
+		{"cutoff", nil, "deadline"},
+		{"interrupt", nil, "interrupted"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			r := newRack(t, test.faults)
+			r := newRack(t, map[string][]string{"candidate": test.faults})
 			o := r.options(t, r.file(namedFile(t)))
-			o.Smoke = test.name == "failed smoke check"
+			o.Smoke = test.rules == "smoke_failed"
 			ctx, cancel := context.WithCancelCause(t.Context())
 			defer cancel(nil)
-			if test.interrupt {
+			switch test.rules {
+			case "interrupted":
 				o.Progress = &interrupter{arm: "candidate", cancel: func() { cancel(stream.ErrInterrupted) }}
+			case "deadline":
+				var ahead atomic.Int64
+				o.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+				o.Progress = &interrupter{arm: "candidate", cancel: func() { ahead.Store(int64(601 * time.Second)) }}
+			case "capacity_refusal":
+				cellOf(o.Plan, second.ID).Workload = plan.WorkloadEdge
+			case "canary_or_loss not_drained":
+				cellOf(o.Plan, second.ID).Request.TimeoutSeconds = 2
+				o.DrainBound = 3 * time.Second
 			}
 			summary, err := campaign.Run(ctx, o)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if summary.NotRestored || summary.Complete() != test.complete {
+			if summary.NotRestored || test.rules == "" && !summary.Complete() {
 				t.Errorf("summary %+v", summary)
 			}
-			checks, commands, end := restored(journal(t, o.Dir))
+			entries := journal(t, o.Dir)
+			if got := rulesOf(entries); got != test.rules {
+				t.Errorf("rules %q, want %q", got, test.rules)
+			}
+			checks, commands, end := restored(entries)
 			if !maps.Equal(checks, allPass) || end != "restored" {
 				t.Errorf("end %q, checks %v", end, checks)
 			}
@@ -276,6 +296,22 @@ func TestRestorationRunsOnEveryWayOut(t *testing.T) {
 			}
 		})
 	}
+}
+
+func cellOf(p *plan.Plan, id string) *plan.Cell {
+	return &p.Cells[slices.IndexFunc(p.Cells, func(c plan.Cell) bool { return c.ID == id })]
+}
+
+// rulesOf lists the stop rules that fired.
+func rulesOf(entries []record.Entry) string {
+	var rules []string
+	for _, e := range entries {
+		if e.Kind == record.EntryStop {
+			rules = append(rules, e.Rule)
+		}
+	}
+	slices.Sort(rules)
+	return strings.Join(slices.Compact(rules), " ")
 }
 
 // interrupter stops the campaign at the first request of an arm.
