@@ -75,3 +75,14 @@ func TestOnePackageOpensTheDatabase(t *testing.T) {
 		}
 	}
 }
+
+// TestTheGeneratorSharesNothingWithTheCodeUnderTest: the truth would else be
+// wrong in the same way.
+func TestTheGeneratorSharesNothingWithTheCodeUnderTest(t *testing.T) {
+	for path := range imports(t, "./ingest/plantedtest", true) {
+		ours := strings.HasPrefix(path, "assay/")
+		if ours && !slices.Contains([]string{"assay/ingest/plantedtest", "assay/collect/record", "assay/collect/plan"}, path) {
+			t.Errorf("the generator of campaigns imports %s", path)
+		}
+	}
+}

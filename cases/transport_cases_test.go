@@ -1,4 +1,4 @@
-package main
+package cases
 
 import (
 	"encoding/json"
@@ -166,7 +166,7 @@ func TestEveryTransportCaseHasATest(t *testing.T) {
 	if diff := cmp.Diff(partB, slices.Sorted(maps.Keys(tested))); diff != "" {
 		t.Errorf("cases and subtests (-cases +tested):\n%s", diff)
 	}
-	cases, err := os.ReadFile("../shared/cases.md")
+	cases, err := os.ReadFile("../../shared/cases.md")
 	if err != nil {
 		t.Skip("the field cases are not beside the repository")
 	}

@@ -1,4 +1,4 @@
-package main
+package cases
 
 import (
 	"fmt"
@@ -35,7 +35,7 @@ func TestEveryFieldCaseHasAFile(t *testing.T) {
 			t.Errorf("%s is missing", path)
 		}
 	}
-	text, err := os.ReadFile("../shared/cases.md")
+	text, err := os.ReadFile("../../shared/cases.md")
 	if err != nil {
 		t.Skip("the list of field cases is not beside the repository")
 	}

@@ -1,4 +1,4 @@
-package main
+package cases
 
 import (
 	"encoding/json"
@@ -71,7 +71,7 @@ func (r retainedRow) wire() (*wire, error) {
 // retainedRows reads the rows of all retained artifacts that have any.
 func retainedRows(t *testing.T) []retainedRow {
 	t.Helper()
-	root := "../shared/data/anvil-serving/findings"
+	root := "../../shared/data/anvil-serving/findings"
 	if _, err := os.Stat(root); err != nil {
 		t.Skip("the retained artifacts are not beside the repository")
 	}

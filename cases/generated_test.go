@@ -1,4 +1,4 @@
-package main
+package cases
 
 import (
 	"context"
@@ -45,17 +45,6 @@ func TestGeneratedCampaignsGetTheirPlantedVerdicts(t *testing.T) {
 			t.Fatal(g.err)
 		}
 		g.report(t)
-	}
-}
-
-// TestTheGeneratorSharesNothingWithTheCodeUnderTest: the truth would else be
-// wrong in the same way.
-func TestTheGeneratorSharesNothingWithTheCodeUnderTest(t *testing.T) {
-	for path := range imports(t, "./ingest/plantedtest", true) {
-		ours := strings.HasPrefix(path, "assay/")
-		if ours && !slices.Contains([]string{"assay/ingest/plantedtest", "assay/collect/record", "assay/collect/plan"}, path) {
-			t.Errorf("the generator of campaigns imports %s", path)
-		}
 	}
 }
 
