@@ -2,17 +2,14 @@ package main
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"assay/collect/campaign"
 	"assay/collect/plan"
 	"assay/collect/record"
-	"assay/collect/simengine"
 	"assay/collect/stream"
 )
 
@@ -47,31 +44,9 @@ publication: {finding: findings/2026-10-17-governed.md}
 // TestFindingOfAGovernedCampaign interrupts a campaign, resumes it into a
 // refused capacity edge, and reads the finding's failures section.
 func TestFindingOfAGovernedCampaign(t *testing.T) {
-	text, problems := plan.Expand([]byte(governedSpec), time.Now())
-	if len(problems) > 0 {
-		t.Fatal(problems)
-	}
-	p, problems := plan.Decode(text)
-	if len(problems) > 0 {
-		t.Fatal(problems)
-	}
+	p := governedPlan(t, "governed-finding")
 	edge, _ := p.Cell("baseline-capacity-edge-ctx27648-c1")
-	dir := t.TempDir()
-	run := filepath.Join(dir, "run")
-	o := campaign.Options{Plan: p, Dir: run, Version: "test", RestartClock: true, SampleEvery: 20 * time.Millisecond, Smoke: true, BaseURLs: map[string]string{}}
-	for arm, model := range map[string]string{"baseline": "model-a", "candidate": "model-b"} {
-		profile, _ := simengine.LookupProfile("glm53-baseline")
-		c := simengine.Config{Profile: profile, Model: model, MaxModelLen: 32768, Seed: 1, TimeScale: 50, OutputScale: 0.02, DecodeScale: 0.2}
-		if arm == "baseline" {
-			c.Faults = []string{"vllm_context_at_least@seed=" + strconv.FormatInt(edge.Seed, 10), "bad_request@nth=2"}
-		}
-		_, url, stop, err := simengine.Start(context.Background(), c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(stop)
-		o.BaseURLs[arm] = url
-	}
+	o := governedOptions(t, p, []string{"vllm_context_at_least@seed=" + strconv.FormatInt(edge.Seed, 10), "bad_request@nth=2"})
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
 	o.Progress = stopper{cancel: func() { cancel(stream.ErrInterrupted) }}
@@ -82,14 +57,8 @@ func TestFindingOfAGovernedCampaign(t *testing.T) {
 	if summary, err := campaign.Run(t.Context(), o); err != nil || summary.Complete() {
 		t.Fatal(err, summary)
 	}
-	db := filepath.Join(dir, "a.duckdb")
-	for _, args := range [][]string{
-		{"ingest", run, "--db", db}, {"analyze", "--db", db}, {"report", "--db", db, "--campaign", "governed-finding", "-o", filepath.Join(dir, "findings")},
-	} {
-		if code, stdout, stderr := command(t, args...); code != 0 {
-			t.Fatalf("%v exits %d\n%s\n%s", args, code, stdout, stderr)
-		}
-	}
+	finding := publishRun(t, o.Dir, "governed-finding")
+	db := filepath.Join(filepath.Dir(o.Dir), "a.duckdb")
 	for query, want := range map[string]string{
 		"SELECT string_agg(rule, ' ' ORDER BY stop_seq) FROM stops":                                                                     "interrupted capacity_refusal",
 		"SELECT string_agg(cell, ' ' ORDER BY cell_order) FROM cell_eligibility WHERE run_state = 'blocked_by_stop'":                    "baseline-capacity-edge-ctx27648-c2 baseline-capacity-edge-ctx27648-c4",
@@ -102,15 +71,7 @@ func TestFindingOfAGovernedCampaign(t *testing.T) {
 			t.Errorf("%s: got %s, want %s", query, got, want)
 		}
 	}
-	finding, err := os.ReadFile(filepath.Join(dir, "findings", "2026-10-17-governed.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, failures, found := strings.Cut(string(finding), "## Failures, stops and attempts")
-	if !found {
-		t.Fatal("the finding has no failures section")
-	}
-	failures, _, _ = strings.Cut(failures, "\n## ")
+	failures := failuresOf(t, finding)
 	for _, want := range []string{"capacity refusal", "interrupted", "baseline-capacity-edge-ctx27648-c4", "explicitly refused", "smoke"} {
 		if !strings.Contains(failures, want) {
 			t.Errorf("the failures section does not say %q:\n%s", want, failures)
