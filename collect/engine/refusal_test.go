@@ -258,16 +258,18 @@ func checkMemory(t *testing.T, status int64, body []byte) Refusal {
 	return got
 }
 
-// checkGoroutines fails when more goroutines run than before.
+// checkGoroutines fails when a goroutine started by this module is left. The
+// fuzzer's own come and go, so that a number alone says nothing.
 func checkGoroutines(t *testing.T, before int) {
 	t.Helper()
-	for range 200 { // one that has ended may still be counted
-		if runtime.NumGoroutine() <= before {
-			return
-		}
-		runtime.Gosched()
+	if runtime.NumGoroutine() <= before {
+		return
 	}
-	t.Errorf("%d goroutines run, before there were %d", runtime.NumGoroutine(), before)
+	stacks := make([]byte, 1<<20)
+	stacks = stacks[:runtime.Stack(stacks, true)]
+	if strings.Contains(string(stacks), "created by assay/") {
+		t.Errorf("a goroutine is left:\n%s", stacks)
+	}
 }
 
 func TestClassifyFindsTheReasonInALongBody(t *testing.T) {

@@ -36,8 +36,6 @@ func FuzzDechunker(f *testing.F) {
 		if grown, bound := totalAlloc()-before, uint64(3*len(wire)+1<<20); grown > bound {
 			t.Errorf("allocated %d bytes for %d, bound %d", grown, len(wire), bound)
 		}
-		if left := runtime.NumGoroutine(); left > running {
-			t.Errorf("%d goroutines, %d before", left, running)
-		}
+		checkGoroutines(t, running)
 	})
 }

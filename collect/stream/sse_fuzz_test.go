@@ -49,8 +49,6 @@ func FuzzParser(f *testing.F) {
 		if grown, bound := totalAlloc()-before, uint64(3*len(stream)+1<<20); grown > bound {
 			t.Errorf("allocated %d bytes for %d, bound %d", grown, len(stream), bound)
 		}
-		if left := runtime.NumGoroutine(); left > running {
-			t.Errorf("%d goroutines, %d before", left, running)
-		}
+		checkGoroutines(t, running)
 	})
 }

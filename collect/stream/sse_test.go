@@ -256,6 +256,20 @@ func totalAlloc() uint64 {
 	return m.TotalAlloc
 }
 
+// checkGoroutines fails when a goroutine started by this module is left. The
+// fuzzer's own come and go, so that a number alone says nothing.
+func checkGoroutines(t *testing.T, before int) {
+	t.Helper()
+	if runtime.NumGoroutine() <= before {
+		return
+	}
+	stacks := make([]byte, 1<<20)
+	stacks = stacks[:runtime.Stack(stacks, true)]
+	if bytes.Contains(stacks, []byte("created by assay/")) {
+		t.Errorf("a goroutine is left:\n%s", stacks)
+	}
+}
+
 func TestParserMemoryIsBoundedByItsInput(t *testing.T) {
 	for name, unit := range map[string]string{
 		"empty events":        "data\n\n",
