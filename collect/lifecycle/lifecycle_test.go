@@ -503,3 +503,21 @@ func TestBadLifecycleFiles(t *testing.T) {
 		})
 	}
 }
+
+func TestTheExampleFileFitsTheExamplePlan(t *testing.T) {
+	spec, err := os.ReadFile("../../examples/glm53-serving.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, problems := plan.Expand(spec, time.Now())
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	p, problems := plan.Decode(text)
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	if _, err := Load("../../examples/lifecycle.json", p); err != nil {
+		t.Error(err)
+	}
+}
