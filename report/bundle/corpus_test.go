@@ -23,7 +23,7 @@ const (
 	text    = "queries/e2e.sql"
 )
 
-var corpus = slices.Concat(manifestTampers, nameTampers, fileTampers, closedWorldTampers, limitTampers, sumsTampers, narrativeTampers)
+var corpus = slices.Concat(manifestTampers, nameTampers, fileTampers, closedWorldTampers, limitTampers, sumsTampers, narrativeTampers, externalTampers)
 
 // rewrite damages the manifest's text and leaves everything else as it was.
 func rewrite(change func(string) string) func(box) {
