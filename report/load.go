@@ -70,6 +70,34 @@ func fillTables(ctx context.Context, db *store.DB, dir string, files map[string]
 	return nil
 }
 
+// session is a database in memory with a bundle's evidence and its views
+// evaluated. All questions go to its one connection, because a search path is a
+// setting of a connection.
+type session struct {
+	db   *store.DB
+	conn *sql.Conn
+}
+
+func openSession(ctx context.Context, files map[string][]byte, threads int) (*session, error) {
+	db, err := load(ctx, files, threads)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := db.SQL().Conn(ctx)
+	if err != nil {
+		return nil, errors.Join(store.Error("open connection", err), db.Close())
+	}
+	s := &session{db, conn}
+	if err := keepViews(ctx, conn); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	return s, nil
+}
+
+func (s *session) close() error {
+	return errors.Join(store.Error("close connection", s.conn.Close()), s.db.Close())
+}
+
 // keptViews are the views the named queries read, each after those it is made of.
 var keptViews = []string{
 	"request_metrics", "request_verdicts", "cell_verdicts", "cell_eligibility", "metric_withholdings", "cell_distributions", "cell_overlap",
