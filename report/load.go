@@ -98,25 +98,33 @@ func (s *session) close() error {
 	return errors.Join(store.Error("close connection", s.conn.Close()), s.db.Close())
 }
 
-// keptViews are the views the named queries read, each after those it is made of.
-var keptViews = []string{
-	"request_metrics", "request_verdicts", "cell_verdicts", "cell_eligibility", "metric_withholdings", "cell_distributions", "cell_overlap",
-	"histogram_deltas", "histogram_summary", "counter_deltas", "engine_gauges", "sampling_intervals", "pair_comparability",
-	"campaign_repeats", "repeat_spread", "comparisons",
-	"capacity_facts", "concurrency_claims",
-}
-
-// keepViews evaluates each view once and puts its rows before the view on the
-// connection's search path. Thirty queries over nested views would evaluate the
-// verdicts of all requests dozens of times.
+// keepViews evaluates each view once, each after those it reads, and puts its rows
+// before it on the connection's search path, so that what comes later reads rows
+// and not a view over views. A view's own names are looked up beside the view,
+// whatever the path, so its text is run instead of the view.
 func keepViews(ctx context.Context, conn *sql.Conn) error {
-	statements := []string{"CREATE SCHEMA kept", "SET search_path = 'kept,main'"}
-	for _, v := range keptViews {
-		statements = append(statements, fmt.Sprintf("CREATE TABLE kept.%[1]s AS FROM main.%[1]s", v))
+	exec := func(statement string) error {
+		_, err := conn.ExecContext(ctx, statement)
+		return store.Error("evaluate the views", err)
 	}
-	for _, s := range statements {
-		if _, err := conn.ExecContext(ctx, s); err != nil {
-			return store.Error("evaluate the views", err)
+	if err := errors.Join(exec("CREATE SCHEMA kept"), exec("SET search_path = 'kept,main'")); err != nil {
+		return err
+	}
+	for _, v := range analyze.ViewNames() {
+		if strings.HasPrefix(v, "artifact_") {
+			continue // a campaign has no artifacts
+		}
+		var text string
+		err := conn.QueryRowContext(ctx, "SELECT sql FROM duckdb_views() WHERE schema_name = 'main' AND view_name = ?", v).Scan(&text)
+		if err != nil {
+			return store.Error("read the text of view "+v, err)
+		}
+		_, body, ok := strings.Cut(text, " AS ")
+		if !ok {
+			return fmt.Errorf("view %s has no text", v)
+		}
+		if err := exec("CREATE TABLE kept." + v + " AS " + body); err != nil {
+			return err
 		}
 	}
 	return nil
