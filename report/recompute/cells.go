@@ -19,7 +19,7 @@ type attemptKey struct {
 
 func (k attemptKey) String() string { return fmt.Sprintf("cell %s, attempt %d", k.cell, k.attempt) }
 
-// checkCells is V-16: the data has the plan's cells and no other, each cell one
+// checkCells is V-16: the manifest counts what the plan plans; the data has the plan's cells and no other, each cell one
 // counted attempt, and each attempt one row for every planned request, unless the
 // cell's state says that it never ran.
 func (s *shared) checkCells(l *bundle.Loaded) []bundle.Problem {
@@ -28,6 +28,10 @@ func (s *shared) checkCells(l *bundle.Loaded) []bundle.Problem {
 	if published == nil {
 		p.add(planFile, "cannot be read")
 		return p.list
+	}
+	tally := l.Manifest.Predicate.Tally
+	if cells, requests := int64(len(published.Cells)), published.TotalRequests(); tally.Cells.Planned != cells || tally.Requests.Planned != requests {
+		p.add(planFile, "plans %d cells and %d requests, the manifest says %d and %d", cells, requests, tally.Cells.Planned, tally.Requests.Planned)
 	}
 	planned := map[string]plan.Cell{}
 	for _, c := range published.Cells {

@@ -78,20 +78,20 @@ func (r *tableReader) page(c *column, data []byte, rows int64) (int64, []byte, e
 	if err != nil {
 		return 0, nil, fmt.Errorf("page: %w", err)
 	}
-	sort, _ := head.whole(1)
-	unpacked, _ := head.whole(2)
-	packed, _ := head.whole(3)
+	sort, sorted := head.i32(1)
+	unpacked, _ := head.i32(2)
+	packed, _ := head.i32(3)
 	about, _ := head[5].(tree)
-	n, _ := about.whole(1)
-	encoding, stated := about.whole(2)
-	levels, _ := about.whole(3)
+	n, _ := about.i32(1)
+	encoding, stated := about.i32(2)
+	levels, _ := about.i32(3)
 	want := int64(encodingPlain)
 	if c.kind == kindWhole {
 		want = encodingDelta
 	}
 	data = data[used:]
 	switch {
-	case sort != pageData || !stated || encoding != want || levels != encodingRLE:
+	case !sorted || sort != pageData || !stated || encoding != want || levels != encodingRLE:
 		return 0, nil, fmt.Errorf("page: %w", errForm)
 	case n <= 0 || n > rows:
 		return 0, nil, fmt.Errorf("page claims %d values, %d are left", n, rows)

@@ -96,13 +96,13 @@ func (t *table) schema(footer tree) error {
 	if !ok || len(list) < 2 || len(list) > maxColumns+1 {
 		return fmt.Errorf("the list of columns: %w", errForm)
 	}
-	if n, _ := list[0].whole(5); n != int64(len(list)-1) {
+	if n, _ := list[0].i32(5); n != int64(len(list)-1) {
 		return fmt.Errorf("the root has %d columns, %d are listed", n, len(list)-1)
 	}
 	seen := map[string]bool{}
 	for _, e := range list[1:] {
-		number, typed := e.whole(1)
-		repetition, _ := e.whole(3)
+		number, typed := e.i32(1)
+		repetition, _ := e.i32(3)
 		c := columnForm{name: e.text(4), kind: physical[number]}
 		if _, nested := e[5]; nested || !typed || c.kind == "" || repetition != optional || c.name == "" || seen[c.name] {
 			return fmt.Errorf("column %q: %w", c.name, errForm)
@@ -127,13 +127,13 @@ func (t *table) metadata(footer tree) error {
 
 func (t *table) rowGroups(footer tree, end int64) error {
 	var ok bool
-	if t.rows, ok = footer.whole(3); !ok || t.rows < 0 || t.rows > maxRows || t.rows*int64(len(t.columns)) > maxValues {
+	if t.rows, ok = footer.i64(3); !ok || t.rows < 0 || t.rows > maxRows || t.rows*int64(len(t.columns)) > maxValues {
 		return fmt.Errorf("claims %d rows of %d columns, more than a file of this size may", t.rows, len(t.columns))
 	}
 	groups, _ := footer.trees(4)
 	rows, at := int64(0), int64(4)
 	for _, g := range groups {
-		n, _ := g.whole(3)
+		n, _ := g.i64(3)
 		chunks, _ := g.trees(1)
 		if n <= 0 || n > t.rows || len(chunks) != len(t.columns) {
 			return fmt.Errorf("a row group of %d rows and %d columns: %w", n, len(chunks), errForm)
@@ -161,14 +161,14 @@ func (t *table) rowGroups(footer tree, end int64) error {
 func (t *table) chunk(c tree, i int, rows, from, end int64) (chunk, error) {
 	_, elsewhere := c[1]
 	meta, _ := c[3].(tree)
-	number, _ := meta.whole(1)
-	codec, _ := meta.whole(4)
-	values, _ := meta.whole(5)
-	size, _ := meta.whole(7)
-	offset, _ := meta.whole(9)
+	number, typed := meta.i32(1)
+	codec, coded := meta.i32(4)
+	values, _ := meta.i64(5)
+	size, _ := meta.i64(7)
+	offset, _ := meta.i64(9)
 	_, dictionary := meta[11]
 	switch {
-	case elsewhere || dictionary || codec != codecZstd || physical[number] != t.columns[i].kind:
+	case elsewhere || dictionary || !typed || !coded || codec != codecZstd || physical[number] != t.columns[i].kind:
 		return chunk{}, errForm
 	case values != rows:
 		return chunk{}, fmt.Errorf("claims %d values in %d rows", values, rows)

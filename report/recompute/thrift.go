@@ -12,8 +12,8 @@ import (
 // list of n elements needs n bytes of input first, so memory follows the file's
 // size and no count.
 
-// tree is a Thrift struct: fields by id. A value is a bool, int64, float64,
-// []byte, []any or tree.
+// tree is a Thrift struct: fields by id. A value is a bool, int8, int16, int32,
+// int64, float64, []byte, []any or tree.
 type tree map[int16]any
 
 // maxNesting is deeper than any structure of Parquet's.
@@ -93,9 +93,13 @@ func (r *thriftReader) value(kind byte, depth int) (any, error) {
 		return kind == thriftTrue, nil
 	case thriftByte:
 		b, err := r.byte()
-		return int64(int8(b)), err
+		return int8(b), err
 	case thriftI16, thriftI32, thriftI64:
-		return r.zigzag()
+		v, err := r.zigzag()
+		if err != nil {
+			return nil, err
+		}
+		return narrow(kind, v)
 	case thriftDouble:
 		raw, err := r.take(8)
 		if err != nil {
@@ -114,6 +118,20 @@ func (r *thriftReader) value(kind byte, depth int) (any, error) {
 		return r.structure(depth + 1)
 	}
 	return nil, errThrift // maps stand in nothing that Parquet describes
+}
+
+// narrow gives a whole number the type the file states, and refuses one that does
+// not fit: two readers of one file must not come to differ.
+func narrow(kind byte, v int64) (any, error) {
+	switch {
+	case kind == thriftI64:
+		return v, nil
+	case kind == thriftI32 && v == int64(int32(v)):
+		return int32(v), nil
+	case kind == thriftI16 && v == int64(int16(v)):
+		return int16(v), nil
+	}
+	return nil, errThrift
 }
 
 func (r *thriftReader) list(depth int) ([]any, error) {
@@ -177,8 +195,11 @@ func (r *thriftReader) zigzag() (int64, error) {
 	return int64(v>>1) ^ -int64(v&1), err
 }
 
-// whole returns an integer field; ok is false where there is none.
-func (t tree) whole(id int16) (v int64, ok bool) { v, ok = t[id].(int64); return v, ok }
+// i64 returns a whole number of 64 bits; ok is false where there is none.
+func (t tree) i64(id int16) (v int64, ok bool) { v, ok = t[id].(int64); return v, ok }
+
+// i32 returns a whole number of 32 bits; ok is false where there is none.
+func (t tree) i32(id int16) (int64, bool) { v, ok := t[id].(int32); return int64(v), ok }
 
 // text returns a binary field as text, empty where there is none.
 func (t tree) text(id int16) string { b, _ := t[id].([]byte); return string(b) }
