@@ -144,12 +144,12 @@ func (b *book) claim(name string, row int, column string) string {
 	if !ok {
 		at = len(b.claims)
 		b.byID[id] = at
-		b.claims = append(b.claims, b.newClaim(r, row, column, id))
+		b.claims = append(b.claims, newClaim(r, row, column, id))
 	}
 	return fmt.Sprintf("%c%d%c%s%c", markOpen, at, markMiddle, literal(b.claims[at].Text), markEnd)
 }
 
-func (b *book) newClaim(r *result, row int, column, id string) Claim {
+func newClaim(r *result, row int, column, id string) Claim {
 	v := r.value(row, column)
 	c := Claim{ID: id, Unit: claimUnit(r, row, column), Value: rawText(v)}
 	if r.query.count != "" {

@@ -70,25 +70,61 @@ func fillTables(ctx context.Context, db *store.DB, dir string, files map[string]
 	return nil
 }
 
-// keptViews are the views the named queries read, each after those it is made of.
-var keptViews = []string{
-	"request_metrics", "request_verdicts", "cell_verdicts", "cell_eligibility", "metric_withholdings", "cell_distributions", "cell_overlap",
-	"histogram_deltas", "histogram_summary", "counter_deltas", "engine_gauges", "sampling_intervals", "pair_comparability",
-	"campaign_repeats", "repeat_spread", "comparisons",
-	"capacity_facts", "concurrency_claims",
+// session is a database in memory with a bundle's evidence and its views
+// evaluated. All questions go to its one connection, because a search path is a
+// setting of a connection.
+type session struct {
+	db   *store.DB
+	conn *sql.Conn
 }
 
-// keepViews evaluates each view once and puts its rows before the view on the
-// connection's search path. Thirty queries over nested views would evaluate the
-// verdicts of all requests dozens of times.
-func keepViews(ctx context.Context, conn *sql.Conn) error {
-	statements := []string{"CREATE SCHEMA kept", "SET search_path = 'kept,main'"}
-	for _, v := range keptViews {
-		statements = append(statements, fmt.Sprintf("CREATE TABLE kept.%[1]s AS FROM main.%[1]s", v))
+func openSession(ctx context.Context, files map[string][]byte, threads int) (*session, error) {
+	db, err := load(ctx, files, threads)
+	if err != nil {
+		return nil, err
 	}
-	for _, s := range statements {
-		if _, err := conn.ExecContext(ctx, s); err != nil {
-			return store.Error("evaluate the views", err)
+	conn, err := db.SQL().Conn(ctx)
+	if err != nil {
+		return nil, errors.Join(store.Error("open connection", err), db.Close())
+	}
+	s := &session{db, conn}
+	if err := keepViews(ctx, conn); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	return s, nil
+}
+
+func (s *session) close() error {
+	return errors.Join(store.Error("close connection", s.conn.Close()), s.db.Close())
+}
+
+// keepViews evaluates each view once, each after those it reads, and puts its rows
+// before it on the connection's search path, so that what comes later reads rows
+// and not a view over views. A view's own names are looked up beside the view,
+// whatever the path, so its text is run instead of the view.
+func keepViews(ctx context.Context, conn *sql.Conn) error {
+	exec := func(statement string) error {
+		_, err := conn.ExecContext(ctx, statement)
+		return store.Error("evaluate the views", err)
+	}
+	if err := errors.Join(exec("CREATE SCHEMA kept"), exec("SET search_path = 'kept,main'")); err != nil {
+		return err
+	}
+	for _, v := range analyze.ViewNames() {
+		if strings.HasPrefix(v, "artifact_") {
+			continue // a campaign has no artifacts
+		}
+		var text string
+		err := conn.QueryRowContext(ctx, "SELECT sql FROM duckdb_views() WHERE schema_name = 'main' AND view_name = ?", v).Scan(&text)
+		if err != nil {
+			return store.Error("read the text of view "+v, err)
+		}
+		_, body, ok := strings.Cut(text, " AS ")
+		if !ok {
+			return fmt.Errorf("view %s has no text", v)
+		}
+		if err := exec("CREATE TABLE kept." + v + " AS " + body); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -5,6 +5,10 @@ import (
 	"unicode"
 )
 
+// Literal is how a claim's text stands in a text of the finding: with Markdown's
+// active characters escaped.
+func Literal(s string) string { return literal(s) }
+
 // literal writes a text so that Markdown shows it as it is, in a table or
 // outside: every active character is escaped and line ends become spaces. Runes
 // of the private area are replaced, because they mark claims while a text is

@@ -24,6 +24,10 @@ var unitSuffixes = []struct{ suffix, unit string }{
 	{"_chars", "characters"}, {"_percent", "%"}, {"_mw", "mW"}, {"_mj", "mJ"}, {"_mhz", "MHz"}, {"_c", "°C"}, {"_words", "words"},
 }
 
+// UnitOf returns the unit that a published column's name says, as in columns.json;
+// empty for texts, flags and plain counts.
+func UnitOf(column string) string { return unitOf(column) }
+
 // unitOf returns the unit of a column by its name, empty for texts, flags and
 // plain counts.
 func unitOf(column string) string {

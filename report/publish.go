@@ -184,16 +184,34 @@ func regenerate(ctx context.Context, findingsDir, folder string, opt Options) (r
 	if p.Format != bundle.Format || p.Finding.Kind != bundle.KindMeasured && p.Finding.Kind != bundle.KindSimulated {
 		return regenerated{id: p.Finding.ID}, nil
 	}
-	data := Data{Files: map[string][]byte{}}
-	for name, e := range l.Files {
-		if file, ok := strings.CutPrefix(name, folder+"/"); ok && e.Data != nil {
-			data.Files[file] = e.Data
-		}
-	}
-	out, err := Render(ctx, Input{Data: data, Builder: p.Builder, Threads: opt.Threads})
+	out, err := Render(ctx, Input{Data: PublishedData(l), Builder: p.Builder, Threads: opt.Threads})
 	if err != nil {
 		return regenerated{}, err
 	}
+	return compareWith(l, out)
+}
+
+// PublishedData are the files of a loaded bundle by their path in its folder.
+func PublishedData(l *bundle.Loaded) Data {
+	data := Data{Files: map[string][]byte{}}
+	for name, e := range l.Files {
+		if file, ok := strings.CutPrefix(name, l.Folder+"/"); ok && e.Data != nil {
+			data.Files[file] = e.Data
+		}
+	}
+	return data
+}
+
+// Differences lists what of a published finding is not what out says, by name.
+// An error means that the two are not of one finding.
+func Differences(l *bundle.Loaded, out Output) ([]Difference, error) {
+	f, err := compareWith(l, out)
+	return f.differences, err
+}
+
+// compareWith puts a rendering beside the published bundle it was made from.
+func compareWith(l *bundle.Loaded, out Output) (regenerated, error) {
+	folder := l.Folder
 	a, err := bundle.Assemble(out.Draft)
 	if err != nil {
 		return regenerated{}, err
@@ -201,7 +219,7 @@ func regenerate(ctx context.Context, findingsDir, folder string, opt Options) (r
 	if a.Folder != folder {
 		return regenerated{}, errors.New("the folder is not the one its plan names: " + a.Folder)
 	}
-	f := regenerated{id: p.Finding.ID, want: map[string][]byte{
+	f := regenerated{id: l.Manifest.Predicate.Finding.ID, want: map[string][]byte{
 		a.NarrativeName: out.Draft.Narrative,
 		bundle.SubjectName(folder, bundle.ManifestName): a.ManifestBytes,
 		bundle.SubjectName(folder, bundle.SumsName):     a.Sums,

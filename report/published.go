@@ -81,3 +81,18 @@ var publishedTables = []published{
 // is a histogram is said by its buckets; its sum and count go with them.
 const isHistogram = `(le IS NOT NULL OR regexp_replace(series, '_(sum|count|created)$', '') IN (
     SELECT regexp_replace(series, '_bucket$', '') FROM engine_samples WHERE le IS NOT NULL))`
+
+// PublishedTable says which table of the database a data file of a bundle holds.
+type PublishedTable struct {
+	Table    string
+	Optional bool // a bundle without the file has no such rows
+}
+
+// PublishedTables lists the data files of a bundle by their path in its folder.
+func PublishedTables() map[string]PublishedTable {
+	out := map[string]PublishedTable{}
+	for _, p := range publishedTables {
+		out["data/"+p.file+".parquet"] = PublishedTable{p.table, p.optional}
+	}
+	return out
+}

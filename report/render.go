@@ -14,7 +14,6 @@ import (
 	"text/template"
 
 	"assay/collect/plan"
-	"assay/ingest/store"
 	"assay/report/bundle"
 	"assay/templates"
 )
@@ -75,31 +74,47 @@ type renderer struct {
 
 func newRenderer(ctx context.Context, in Input) (*renderer, error) {
 	r := &renderer{data: in.Data}
+	s, err := r.open(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	return r, s.close()
+}
+
+// open reads the evidence files and answers the named queries. The session it
+// returns can answer more of them.
+func (r *renderer) open(ctx context.Context, in Input) (*session, error) {
 	if err := r.readFiles(); err != nil {
 		return nil, err
 	}
 	if err := r.name(); err != nil {
 		return nil, err
 	}
-	db, err := load(ctx, in.Data.Files, in.Threads)
+	s, err := openSession(ctx, in.Data.Files, in.Threads)
 	if err != nil {
 		return nil, err
 	}
-	err = r.runQueries(ctx, db)
-	if err = errors.Join(err, db.Close()); err != nil {
-		return nil, err
+	if err := errors.Join(r.runQueries(ctx, s.conn), r.readKind()); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	return s, nil
+}
+
+// readKind takes the kind of the finding from its campaign.
+func (r *renderer) readKind() error {
+	if r.b == nil {
+		return nil // the queries failed, and that is the error
 	}
 	campaign := r.b.result("campaign")
 	if len(campaign.rows) != 1 || len(r.b.result("tally").rows) != 1 {
-		return nil, fmt.Errorf("data/campaigns.parquet holds %d campaigns with cells, not one", len(campaign.rows))
+		return fmt.Errorf("data/campaigns.parquet holds %d campaigns with cells, not one", len(campaign.rows))
 	}
 	switch kind := bundle.Kind(campaign.text(0, "kind")); kind {
 	case bundle.KindMeasured, bundle.KindSimulated:
 		r.kind = kind
-	default:
-		return nil, errors.New("data/campaigns.parquet: the campaign is neither measured nor simulated")
+		return nil
 	}
-	return r, nil
+	return errors.New("data/campaigns.parquet: the campaign is neither measured nor simulated")
 }
 
 func (r *renderer) readFiles() error {
@@ -143,18 +158,9 @@ func (r *renderer) name() error {
 	return bundle.CheckID(id)
 }
 
-// runQueries runs the named queries on one connection, because a search path is
-// a setting of a connection.
-func (r *renderer) runQueries(ctx context.Context, db *store.DB) (err error) {
+// runQueries runs the named queries on the session's connection.
+func (r *renderer) runQueries(ctx context.Context, conn querier) (err error) {
 	if r.queries, err = loadQueries(); err != nil {
-		return err
-	}
-	conn, err := db.SQL().Conn(ctx)
-	if err != nil {
-		return store.Error("open connection", err)
-	}
-	defer func() { err = errors.Join(err, store.Error("close connection", conn.Close())) }()
-	if err := keepViews(ctx, conn); err != nil {
 		return err
 	}
 	results := make(map[string]*result, len(r.queries))

@@ -182,8 +182,10 @@ func TestSealedBundlePasses(t *testing.T) {
 	if diff := cmp.Diff(want, r.Executed); diff != "" {
 		t.Errorf("executed (-want +got):\n%s", diff)
 	}
-	if len(r.Skips) != 1 || r.Skips[0].Code != "V-07" || r.Skips[0].Reason == "" {
-		t.Errorf("skips: %v", r.Skips)
+	for _, code := range []Code{"V-07", "V-12", "V-13", "V-14"} {
+		if !skipped(r, code) {
+			t.Errorf("%s is not skipped with a reason: %v", code, r.Skips)
+		}
 	}
 }
 

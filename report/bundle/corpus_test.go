@@ -23,7 +23,7 @@ const (
 	text    = "queries/e2e.sql"
 )
 
-var corpus = slices.Concat(manifestTampers, nameTampers, fileTampers, closedWorldTampers, limitTampers, sumsTampers, narrativeTampers, externalTampers)
+var corpus = slices.Concat(manifestTampers, nameTampers, fileTampers, closedWorldTampers, limitTampers, sumsTampers, narrativeTampers, externalTampers, indexTampers)
 
 // rewrite damages the manifest's text and leaves everything else as it was.
 func rewrite(change func(string) string) func(box) {
@@ -390,6 +390,66 @@ var narrativeTampers = []tamper{
 	}},
 }
 
+// indexed writes the index and then damages it.
+func indexed(change func(string) string) func(box) {
+	return func(b box) {
+		b.must(WriteIndex(b.findings))
+		text := b.index()
+		changed := change(text)
+		if changed == text {
+			b.t.Fatal("the mutator changed nothing")
+		}
+		b.must(os.WriteFile(filepath.Join(b.findings, IndexName), []byte(changed), 0o644))
+	}
+}
+
+// superseding is a box whose finding supersedes an earlier one.
+func superseding(b box) {
+	_, err := SealFS(&faultFS{FS: OS{}}, b.findings, smallDraft(earlierID))
+	b.must(err)
+	b.remanifest(func(m *Manifest) { m.Predicate.Finding.Supersedes = earlierID })
+}
+
+const earlierID = "2026-10-16-earlier"
+
+var indexTampers = []tamper{
+	{"index row removed", "V-14", indexed(func(s string) string {
+		rows := strings.SplitAfter(s, "\n")
+		return strings.Join(slices.DeleteFunc(rows, func(row string) bool { return strings.Contains(row, testID) }), "")
+	})},
+	{"index row of another digest", "V-14", indexed(func(s string) string {
+		i := strings.Index(s, "sha256:") + len("sha256:")
+		return s[:i] + strings.Repeat("0", 64) + s[i+64:]
+	})},
+	{"index row of another folder", "V-14", indexed(func(s string) string { return strings.Replace(s, testID+"-evidence/", "other/", 1) })},
+	{"index row twice", "V-14", indexed(func(s string) string { return s + s[strings.Index(s, "| 2026"):] })},
+	{"index emptied", "V-14", indexed(func(string) string { return "" })},
+	{"index is a link", "V-14", func(b box) {
+		b.must(WriteIndex(b.findings))
+		b.must(os.Rename(filepath.Join(b.findings, IndexName), filepath.Join(b.findings, "kept")))
+		b.must(os.Symlink("kept", filepath.Join(b.findings, IndexName)))
+	}},
+	{"supersedes what is not there", "V-14", func(b box) {
+		b.remanifest(func(m *Manifest) { m.Predicate.Finding.Supersedes = earlierID })
+		b.must(WriteIndex(b.findings))
+	}},
+	{"superseding not linked from the old row", "V-14", func(b box) {
+		superseding(b)
+		indexed(func(s string) string {
+			return strings.Replace(s, fmt.Sprintf(" · superseded by [%s](%s)", testID, NarrativeName(testID)), "", 1)
+		})(b)
+	}},
+	{"superseding not in the row", "V-14", func(b box) {
+		superseding(b)
+		indexed(func(s string) string {
+			return strings.Replace(s, fmt.Sprintf(" · supersedes [%s](%s)", earlierID, NarrativeName(earlierID)), "", 1)
+		})(b)
+	}},
+	{"superseded by what is not there", "V-14", indexed(func(s string) string {
+		return strings.Replace(s, " · [manifest]", " · superseded by [2026-10-18-x](2026-10-18-x.md) · [manifest]", 1)
+	})},
+}
+
 // variant is an unusual bundle that is valid all the same.
 type variant struct {
 	name   string
@@ -439,9 +499,9 @@ var variants = []variant{
 			}
 		}
 	}, nil},
-	{"supersedes, inputs and external evidence", func(d *Draft) {
+	{"supersedes another", nil, superseding},
+	{"inputs and external evidence", func(d *Draft) {
 		p := &d.Predicate
-		p.Finding.Supersedes = "2026-10-16-old"
 		p.External = []External{{Name: "events", SHA256: digestOf(nil), Size: 9 << 40, URL: "https://example.com/e", RetentionOwner: "o", RetentionTerm: "t"}}
 		p.Sanitizer = &Sanitizer{RulesSHA256: digestOf(nil), Replaced: map[string]int64{"address": 3}}
 	}, nil},
@@ -450,7 +510,8 @@ var variants = []variant{
 		d.Narrative = []byte("# \u5831\u544a\n\n" + EndMark + "\n")
 	}, nil},
 	{"corrections below the mark", nil, func(b box) {
-		b.must(os.WriteFile(filepath.Join(b.findings, "2026-10-18-new.md"), []byte("x"), 0o644))
+		_, err := SealFS(&faultFS{FS: OS{}}, b.findings, smallDraft("2026-10-18-new"))
+		b.must(err)
 		below("\n- 2026-10-18: corrected by [the new finding](2026-10-18-new.md), [notes](https://example.com/n).\n" +
 			"- 2026-10-19: see [the manifest](" + b.folder + "/manifest.json).\n")(b)
 	}},

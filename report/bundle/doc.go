@@ -16,10 +16,10 @@
 // out. A new check is a new row. Checks that need a database or the sanitizer
 // live in the packages that have them and are passed in Options.Extra.
 //
-// It never opens a file outside the bundle folder but the narrative, never
-// follows a symbolic link below the bundle folder, never reads a file that is
-// over its limit, never overwrites anything published, and links neither cgo
-// nor DuckDB nor a plotting library.
+// It never opens a file outside the bundle folder but the narrative and the
+// index, never follows a symbolic link below the bundle folder, never reads a
+// file that is over its limit, never overwrites anything published, and links
+// neither cgo nor DuckDB nor a plotting library.
 //
 //	sealed, err := bundle.Seal("findings", draft)
 //	...

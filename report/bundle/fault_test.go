@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -29,7 +30,7 @@ func smallDraft(id string) Draft {
 // withEarlier is a findings folder that holds an earlier finding and its index.
 func withEarlier(t *testing.T) box {
 	t.Helper()
-	b := sealed(t, smallDraft("2026-10-16-earlier"))
+	b := sealed(t, smallDraft(earlierID))
 	b.must(WriteIndex(b.findings))
 	return b
 }
@@ -107,7 +108,7 @@ func afterFault(t *testing.T, b box, before map[string]string, at string) string
 	if hasBundle {
 		l, err := Load(filepath.Join(b.findings, folder))
 		b.must(err)
-		if r := Verify(l, Options{}); !r.OK() {
+		if r := withoutIndex(l); !r.OK() {
 			t.Errorf("%s: a visible bundle fails: %v", at, r.Problems)
 		}
 		return "whole"
@@ -116,6 +117,13 @@ func afterFault(t *testing.T, b box, before map[string]string, at string) string
 		return "narrative"
 	}
 	return ""
+}
+
+// withoutIndex runs all checks but that of the index, which is written after a
+// seal and derived again by the next run of any command that writes it.
+func withoutIndex(l *Loaded) Result {
+	rows := slices.DeleteFunc(slices.Clone(Checks), func(c Check) bool { return c.Code == "V-14" })
+	return runChecks(rows, l)
 }
 
 // secondTry seals again without faults: it succeeds, or finds the finding
@@ -128,7 +136,7 @@ func secondTry(t *testing.T, b box, at, state string) {
 	}
 	l, err := Load(filepath.Join(b.findings, FolderName(testID)))
 	b.must(err)
-	if r := Verify(l, Options{}); !r.OK() {
+	if r := withoutIndex(l); !r.OK() {
 		t.Errorf("%s: after the second try: %v", at, r.Problems)
 	}
 	entries, err := os.ReadDir(b.findings)

@@ -49,6 +49,11 @@ type Loaded struct {
 	Listed  []Listing
 	ListErr error
 
+	// Index is the README.md of the findings folder. IndexErr wraps fs.ErrNotExist
+	// when there is none.
+	Index    []byte
+	IndexErr error
+
 	// Links are the relative link targets below the narrative's end mark; true
 	// where a regular file of that name is in the findings folder.
 	Links map[string]bool
@@ -104,6 +109,7 @@ func load(fsys FS, bundleDir string) (*Loaded, error) {
 	l.ManifestBytes, l.ManifestErr = ld.control(l, ManifestName, maxManifestBytes)
 	l.Sums, l.SumsErr = ld.control(l, SumsName, maxSumsBytes)
 	l.Signature, l.SignatureErr = ld.control(l, SignatureName, maxSignatureBytes)
+	l.Index, l.IndexErr = readFile(fsys, filepath.Join(filepath.Dir(abs), IndexName), maxManifestBytes)
 	l.Listed, l.ListErr = ld.list()
 	if l.ManifestErr == nil {
 		m, err := Decode(l.ManifestBytes)

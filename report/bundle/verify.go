@@ -29,6 +29,16 @@ func (p Problem) String() string {
 	return strings.TrimSpace(fmt.Sprintf("%s %s", p.Code, file)) + ": " + p.Detail
 }
 
+// Warning is something that stands and that a reader must know: it fails nothing.
+type Warning struct {
+	Code   Code   `json:"code"`
+	File   string `json:"file"`
+	Detail string `json:"detail"`
+}
+
+// String is the warning on one line, as that of a Problem.
+func (w Warning) String() string { return Problem(w).String() }
+
 // Skip says why a check did not run.
 type Skip struct {
 	Code   Code   `json:"code"`
@@ -48,6 +58,9 @@ type Check struct {
 	// Nil means that it always applies.
 	SkipReason func(*Loaded) string
 	Run        func(*Loaded) []Problem
+	// Warn returns what a reader must know although the check passes. Nil means
+	// nothing. It runs when Run does.
+	Warn func(*Loaded) []Warning
 }
 
 // Options select what Verify runs. The zero value runs the structural checks.
@@ -61,7 +74,9 @@ type Options struct {
 
 // Result is everything Verify found.
 type Result struct {
+	Level    int       `json:"level"`    // highest level asked for
 	Problems []Problem `json:"problems"` // by code, then file, then detail
+	Warnings []Warning `json:"warnings"` // by code
 	Skips    []Skip    `json:"skips"`    // by code
 	Executed []Code    `json:"executed"` // checks that ran, by code
 }
@@ -82,13 +97,15 @@ func Verify(l *Loaded, opt Options) Result {
 	rows = append(rows, opt.Extra...)
 	level := max(opt.Level, 1)
 	rows = slices.DeleteFunc(rows, func(c Check) bool { return c.Level > level })
-	return runChecks(rows, l)
+	r := runChecks(rows, l)
+	r.Level = level
+	return r
 }
 
 func runChecks(rows []Check, l *Loaded) Result {
 	rows = slices.Clone(rows)
 	slices.SortStableFunc(rows, func(a, b Check) int { return cmp.Compare(a.Code, b.Code) })
-	r := Result{Problems: []Problem{}, Skips: []Skip{}, Executed: []Code{}}
+	r := Result{Problems: []Problem{}, Warnings: []Warning{}, Skips: []Skip{}, Executed: []Code{}}
 	passed := map[Code]bool{} // false for a check that ran and found something
 	for _, c := range rows {
 		if reason := skipReason(c, l, passed); reason != "" {
@@ -99,6 +116,9 @@ func runChecks(rows []Check, l *Loaded) Result {
 		r.Executed = append(r.Executed, c.Code)
 		r.Problems = append(r.Problems, found...)
 		passed[c.Code] = len(found) == 0
+		if c.Warn != nil {
+			r.Warnings = append(r.Warnings, c.Warn(l)...)
+		}
 	}
 	slices.SortStableFunc(r.Problems, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.Code, b.Code), strings.Compare(a.File, b.File), strings.Compare(a.Detail, b.Detail))

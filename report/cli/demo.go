@@ -23,6 +23,8 @@ import (
 	"assay/ingest/store"
 	"assay/report"
 	"assay/report/bundle"
+	"assay/report/recompute"
+	"assay/report/signature"
 )
 
 // The demo's pace: fifty times as fast, with short outputs and quick prefills,
@@ -85,15 +87,14 @@ func demo(ctx context.Context, env collect.Env, dir string) error {
 		return err
 	}
 	folder := filepath.Join(dir, findingsFolder, sealed.Folder)
-	loaded, err := bundle.Load(folder)
+	checked, err := verify(ctx, folder, recompute.Options{Level: 2}, signature.Options{At: time.Now()})
 	if err != nil {
 		return err
 	}
-	result := bundle.Verify(loaded, bundle.Options{})
-	if err := writeResult(env.Stdout, result, false); err != nil {
+	if err := checked.write(env.Stdout, false); err != nil {
 		return err
 	}
-	if !result.OK() {
+	if !checked.OK() {
 		return collect.Invalid(collect.ErrSilent)
 	}
 	return printf(env.Stdout, "finding  %s\nevidence %s\ndatabase %s\n",

@@ -182,7 +182,9 @@ var corpus = []row{
 	{"wildcard namespace", listed(`namespaces="git,assay-*"`), by(first, Namespace), true, "", true},
 	{"name of an option in capitals", listed(`Namespaces="assay-finding@v1"`), by(first, Namespace), true, "", true},
 	{"within its time", listed(onlyFindings + `,valid-after="20261017Z",valid-before="20271017120000Z"`), by(first, Namespace), true, "", true},
-	{"a line that cannot be read before the good one", func(k keys) string { return "garbage\n" + line("unknown-option", k.first) + line(onlyFindings, k.first) }, by(first, Namespace), true, "", true},
+	{"a line that cannot be read before the good one", func(k keys) string {
+		return "garbage\n" + line("unknown-option", k.first) + line(onlyFindings, k.first)
+	}, by(first, Namespace), true, "", true},
 	{"an expired line before the good one", func(k keys) string { return line(`valid-before="20200101Z"`, k.first) + line(onlyFindings, k.first) }, by(first, Namespace), true, "", true},
 	{"SHA-256", listed(onlyFindings), func(s signed, k keys) { s.sign(k.first, Namespace, sshsig.HashSHA256) }, true, "", true},
 	{"RSA", func(k keys) string { return line(onlyFindings, k.rsa) }, func(s signed, k keys) { s.sign(k.rsa, Namespace, sshsig.HashSHA512) }, true, "", true},
