@@ -78,7 +78,7 @@ func (r *renderer) roles() []bundle.Role {
 		bundle.RoleSourceRegistry:     in(sourcesFile),
 		bundle.RoleWorkloadManifest:   in("data/cells.parquet", "data/requests.parquet"),
 		bundle.RoleRunPlan:            in(planFile, lockFile),
-		bundle.RoleConfiguration:      in("environment.json", "data/identities.parquet"),
+		bundle.RoleConfiguration:      in(r.existing("environment.json", "data/identities.parquet", "data/smoke.parquet")...),
 		bundle.RoleRawRunEvidence:     in(append(raw, columnsFile)...),
 		bundle.RoleFailures:           in("friction.md", "data/problems.parquet", "data/stops.parquet", "verdicts.json"),
 		bundle.RoleDecisionSummary:    {bundle.NarrativeName(r.id)},
@@ -95,18 +95,11 @@ func (r *renderer) roles() []bundle.Role {
 	return roles
 }
 
-// restorationRole says plainly that this version records no restoration.
-func (r *renderer) restorationRole() bundle.Role {
-	if r.kind == bundle.KindSimulated {
-		return bundle.Role{
-			Role: bundle.RoleRestoration, State: bundle.RoleNotApplicable, Files: []string{},
-			Reason: "the simulated engines replaced no service",
-		}
-	}
-	return bundle.Role{
-		Role: bundle.RoleRestoration, State: bundle.RoleMissing, Files: []string{},
-		Reason: "the restoration is not recorded by this version, so nothing is claimed about it",
-	}
+// existing returns the names that are no table of the data, or one this bundle has.
+func (r *renderer) existing(names ...string) []string {
+	return slices.DeleteFunc(names, func(n string) bool {
+		return strings.HasPrefix(n, "data/") && len(r.data.Files[n]) == 0
+	})
 }
 
 // readmeView is what the map of the bundle is made from.
