@@ -151,7 +151,9 @@ func checkCellClaims(t *testing.T, cell string, out Output) {
 		t.Errorf("no claim in cell %q", unmark(cell))
 	}
 	for _, m := range found {
-		at := slices.IndexFunc(out.Claims, func(c Claim) bool { return literal(c.Text) == m[2] && slices.Equal(c.Sources, []string{derivedSeedSHA}) })
+		at := slices.IndexFunc(out.Claims, func(c Claim) bool {
+			return literal(c.Text) == m[2] && slices.Equal(c.Sources, []string{derivedSeedSHA})
+		})
 		if at < 0 || out.Claims[at].Label != "external-prior" || out.Claims[at].Basis == "" {
 			t.Errorf("cell %q: the claim %q does not name its source, label and basis", unmark(cell), m[2])
 		}

@@ -126,9 +126,9 @@ var meanings = map[string]string{
 	"verdicts.json":    "every cell with every rule, every pair with its reasons",
 	"claims.json":      "every number the finding prints, with its query, its raw value, and what stands behind it",
 	"environment.json": "what the engines, GPUs and the client are, without private names",
-	factsFile: "every recorded fact, with its source and where it stands there", derivationFile: "the finding's words; facts are named in braces",
+	factsFile:          "every recorded fact, with its source and where it stands there", derivationFile: "the finding's words; facts are named in braces",
 	"load.sql":    "fills the two tables that the queries read",
-	"friction.md":      "what went wrong", "restoration.json": "the restoration, or why there is no record",
+	"friction.md": "what went wrong", "restoration.json": "the restoration, or why there is no record",
 	"quality-ledger.json": "the plan's quality entries and their state", "publication-summary.md": "short texts and the claims behind them",
 }
 
