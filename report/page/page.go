@@ -201,7 +201,7 @@ func (p *page) picture(name string) ([]byte, error) {
 	}
 	data, err := os.ReadFile(filepath.Join(p.dir, filepath.FromSlash(name)))
 	if err != nil {
-		return nil, fmt.Errorf("read plot: %w", err)
+		return nil, fmt.Errorf("the plot %s of the bundle cannot be read", path.Base(name))
 	}
 	return []byte("data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString(data)), nil
 }
