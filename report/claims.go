@@ -24,6 +24,11 @@ type Claim struct {
 	N      string // how many values stand behind it; empty for what is no statistic
 	Text   string // as printed, before Markdown's escapes
 	Places []string
+	// Basis, Label and Sources are those of a derived finding's claims: configured,
+	// reported, measured, stated or arithmetic; the evidence label; and the SHA-256
+	// of each source the value was taken or computed from.
+	Basis, Label string
+	Sources      []string
 }
 
 // claimRecord is a claim as claims.json holds it, one a line; places are
@@ -35,6 +40,10 @@ type claimRecord struct {
 	N      string `json:"n"`
 	Text   string `json:"text"`
 	Places []int  `json:"places"`
+
+	Basis   string   `json:"basis,omitempty"`
+	Label   string   `json:"label,omitempty"`
+	Sources []string `json:"sources,omitempty"`
 }
 
 // encodeClaims writes claims.json. It is laid out by hand because a finding has
@@ -77,7 +86,7 @@ func encodeClaims(claims []Claim, rows map[string]string) ([]byte, error) {
 	b.WriteString(",\n")
 	err := lines("claims", len(claims), func(i int) (any, error) {
 		c := claims[i]
-		r := claimRecord{ID: c.ID, Value: c.Value, Unit: c.Unit, N: c.N, Text: c.Text, Places: []int{}}
+		r := claimRecord{ID: c.ID, Value: c.Value, Unit: c.Unit, N: c.N, Text: c.Text, Places: []int{}, Basis: c.Basis, Label: c.Label, Sources: c.Sources}
 		for _, p := range c.Places {
 			r.Places = append(r.Places, slices.Index(places, p))
 		}
@@ -115,6 +124,7 @@ type book struct {
 	results map[string]*result
 	claims  []Claim
 	byID    map[string]int
+	label   string // evidence label of each claim of a derived finding; else empty
 }
 
 func newBook(results map[string]*result) *book {
@@ -144,18 +154,21 @@ func (b *book) claim(name string, row int, column string) string {
 	if !ok {
 		at = len(b.claims)
 		b.byID[id] = at
-		b.claims = append(b.claims, newClaim(r, row, column, id))
+		b.claims = append(b.claims, b.newClaim(r, row, column, id))
 	}
 	return fmt.Sprintf("%c%d%c%s%c", markOpen, at, markMiddle, literal(b.claims[at].Text), markEnd)
 }
 
-func newClaim(r *result, row int, column, id string) Claim {
+func (b *book) newClaim(r *result, row int, column, id string) Claim {
 	v := r.value(row, column)
 	c := Claim{ID: id, Unit: claimUnit(r, row, column), Value: rawText(v)}
 	if r.query.count != "" {
 		c.N = rawText(r.value(row, r.query.count))
 	}
 	c.Text = formatValue(v, c.Unit)
+	if b.label != "" {
+		c.Basis, c.Label, c.Sources = r.text(row, "basis"), b.label, strings.Fields(r.text(row, "source_sha256"))
+	}
 	return c
 }
 
@@ -170,13 +183,13 @@ func (b *book) quote(name string, row int, column string) string {
 
 // columnUnits are the units of columns whose name does not say it.
 var columnUnits = map[string]string{
-	"full_share": "share", "mean_overlap": "requests", "ratio_min": "ratio", "ratio_p50": "ratio", "ratio_max": "ratio",
+	"full_share": "share", "full_windows": "contexts", "decode_tok_s": "tok/s", "mean_overlap": "requests", "ratio_min": "ratio", "ratio_p50": "ratio", "ratio_max": "ratio",
 }
 
 // rowUnits are the columns whose unit is in the row's own unit column.
 var rowUnits = []string{
 	"min", "p50", "p95", "max", "p50_low", "p50_high", "p95_low", "p95_high", "mean", "sum", "before", "after", "delta",
-	"highest", "value", "baseline_p50", "candidate_p50", "median_difference",
+	"highest", "value", "whole", "words", "baseline_p50", "candidate_p50", "median_difference",
 	"baseline_p50_min", "baseline_p50_max", "candidate_p50_min", "candidate_p50_max",
 }
 

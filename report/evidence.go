@@ -40,7 +40,7 @@ const strangeQueryTime = time.Minute
 // read, or is not of this form. Queries asked of it later reach no file and
 // change no setting.
 func OpenEvidence(ctx context.Context, in Input) (*Evidence, error) {
-	e := &Evidence{r: &renderer{data: in.Data}, in: in, answers: map[string]*answered{}}
+	e := &Evidence{r: &renderer{pages: pages{data: in.Data}}, in: in, answers: map[string]*answered{}}
 	var err error
 	if e.s, err = e.r.open(ctx, in); err != nil {
 		return nil, fmt.Errorf("open evidence: %w", err)
@@ -95,7 +95,7 @@ func (e *Evidence) Recompute(ctx context.Context, id string) (Claim, error) {
 	case a.result.value(row, column) == nil:
 		return Claim{}, errors.New("the value is missing in the evidence")
 	}
-	return newClaim(a.result, row, column, id), nil
+	return e.r.b.newClaim(a.result, row, column, id), nil
 }
 
 // answer runs a published query once. The text that this version renders is

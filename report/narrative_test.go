@@ -231,20 +231,24 @@ func markdown() goldmark.Markdown {
 	return goldmark.New(goldmark.WithExtensions(extension.GFM), goldmark.WithParserOptions(parser.WithAutoHeadingID()))
 }
 
-// checkMarkdown looks at tables, links and raw HTML.
+// checkMarkdown looks at headings, tables, links and raw HTML.
 func checkMarkdown(t *testing.T, name string, source []byte, out Output) {
 	t.Helper()
 	checkRectangles(t, name, string(source))
 	doc := markdown().Parser().Parse(text.NewReader(source))
 	ids := map[string]bool{}
 	var links []string
-	tables := 0
+	tables, level := 0, 0
 	err := ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if !entering {
 			return ast.WalkContinue, nil
 		}
 		switch n := n.(type) {
 		case *ast.Heading:
+			if n.Level > level+1 || (n.Level == 1) != (level == 0) {
+				t.Errorf("%s: a heading of level %d after one of level %d: %s", name, n.Level, level, n.Lines().Value(source))
+			}
+			level = n.Level
 			if id, ok := n.AttributeString("id"); ok {
 				ids["#"+string(id.([]byte))] = true
 			}

@@ -106,7 +106,7 @@ func (d Difference) String() string {
 
 // Recheck renders every finding of the present format in findingsDir again from
 // its own evidence and compares all bytes. It writes nothing. Findings of an
-// older format and derived ones are passed over. No finding gives no difference.
+// older format are passed over. No finding gives no difference.
 func Recheck(ctx context.Context, findingsDir string, opt Options) ([]Difference, error) {
 	folders, err := bundles(findingsDir)
 	if err != nil {
@@ -181,7 +181,7 @@ func regenerate(ctx context.Context, findingsDir, folder string, opt Options) (r
 		return regenerated{}, fmt.Errorf("%w; see assay verify on that folder", l.ManifestErr)
 	}
 	p := l.Manifest.Predicate
-	if p.Format != bundle.Format || p.Finding.Kind != bundle.KindMeasured && p.Finding.Kind != bundle.KindSimulated {
+	if p.Format != bundle.Format || p.Finding.Kind == bundle.KindExternalPrior {
 		return regenerated{id: p.Finding.ID}, nil
 	}
 	out, err := Render(ctx, Input{Data: PublishedData(l), Builder: p.Builder, Threads: opt.Threads})
@@ -217,7 +217,7 @@ func compareWith(l *bundle.Loaded, out Output) (regenerated, error) {
 		return regenerated{}, err
 	}
 	if a.Folder != folder {
-		return regenerated{}, errors.New("the folder is not the one its plan names: " + a.Folder)
+		return regenerated{}, errors.New("the folder is not the one its evidence names: " + a.Folder)
 	}
 	f := regenerated{id: l.Manifest.Predicate.Finding.ID, want: map[string][]byte{
 		a.NarrativeName: out.Draft.Narrative,

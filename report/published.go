@@ -74,6 +74,8 @@ var publishedTables = []published{
 	{file: "problems", table: "problems", meaning: "What was found wrong while collecting and loading.", key: attemptKey + ", stage, code, source, position, detail"},
 	{file: "repeats", table: repeatTable, meaning: "Medians of other campaigns whose plans measure the same.", key: "repeat, cell, metric", optional: true},
 	{file: "requests", table: "request_facts", meaning: "Planned requests of each attempt: numbers and flags, no text of a prompt or an answer.", key: "cell, attempt, request_index"},
+	{file: "restoration", table: "restoration_checks", meaning: "Checks after each restoration of the earlier service.", key: "check_seq", optional: true},
+	{file: "smoke", table: "smoke_checks", meaning: "Questions put to each arm before its first cell, and how they were answered.", key: "smoke_seq", optional: true},
 	{file: "stops", table: "stops", meaning: "Stop rules that fired.", key: "stop_seq"},
 }
 

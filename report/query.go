@@ -16,7 +16,7 @@ import (
 // queryFiles holds the named queries. Each is published in the bundle as it is
 // and runs over the tables and views of the database schema.
 //
-//go:embed queries/*.sql queries/rows/*.sql
+//go:embed queries/*.sql queries/rows/*.sql queries/derived/*.sql
 var queryFiles embed.FS
 
 // query is one named query, as its comment lines describe it.
@@ -52,6 +52,10 @@ func loadQueries() ([]query, error) { return readQueries("queries") }
 // loadRowsQueries reads the queries that return what stands behind the rows of
 // the others, sorted by name.
 func loadRowsQueries() ([]query, error) { return readQueries("queries/rows") }
+
+// loadDerivedQueries reads the queries over the facts of a derived finding, sorted
+// by name.
+func loadDerivedQueries() ([]query, error) { return readQueries("queries/derived") }
 
 func readQueries(folder string) ([]query, error) {
 	entries, err := queryFiles.ReadDir(folder)

@@ -67,18 +67,6 @@ func (r *renderer) environment() environmentFile {
 	return out
 }
 
-// restorationFile is restoration.json.
-type restorationFile struct {
-	State          string   `json:"state"`
-	Reason         string   `json:"reason"`
-	Postconditions []string `json:"postconditions"` // as configured; none was checked
-}
-
-func (r *renderer) restoration() restorationFile {
-	role := r.restorationRole()
-	return restorationFile{string(role.State), role.Reason, append([]string{}, r.plan.Restoration.Postconditions...)}
-}
-
 // postView is what the publication summary adds to the narrative's parts.
 type postView struct {
 	Short, Title, Long, Ledger string

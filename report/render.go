@@ -45,6 +45,9 @@ type Output struct {
 // gives the same bytes. An error means the evidence cannot be read, or is not of
 // this form.
 func Render(ctx context.Context, in Input) (Output, error) {
+	if _, ok := in.Data.Files[factsFile]; ok {
+		return renderDerived(ctx, in)
+	}
 	r, err := newRenderer(ctx, in)
 	if err != nil {
 		return Output{}, fmt.Errorf("render finding: %w", err)
@@ -56,24 +59,30 @@ func Render(ctx context.Context, in Input) (Output, error) {
 	return out, nil
 }
 
-// renderer holds what every part of a finding is made from.
-type renderer struct {
+// pages is what findings of every kind are made from.
+type pages struct {
 	b       *book
 	queries []query
-	plan    *plan.Plan
-	lock    plan.Lock
-	columns []tableColumns
 	record  sanitizeRecord
-	sources []sourceRecord
 	data    Data
 
 	id     string // of the finding
+	titled string // its title, plain
 	folder string // of the bundle
 	kind   bundle.Kind
 }
 
+// renderer holds what every part of a campaign's finding is made from.
+type renderer struct {
+	pages
+	plan    *plan.Plan
+	lock    plan.Lock
+	columns []tableColumns
+	sources []sourceRecord
+}
+
 func newRenderer(ctx context.Context, in Input) (*renderer, error) {
-	r := &renderer{data: in.Data}
+	r := &renderer{pages: pages{data: in.Data}}
 	s, err := r.open(ctx, in)
 	if err != nil {
 		return nil, err
@@ -112,6 +121,7 @@ func (r *renderer) readKind() error {
 	switch kind := bundle.Kind(campaign.text(0, "kind")); kind {
 	case bundle.KindMeasured, bundle.KindSimulated:
 		r.kind = kind
+		r.titled = r.title()
 		return nil
 	}
 	return errors.New("data/campaigns.parquet: the campaign is neither measured nor simulated")
@@ -163,24 +173,25 @@ func (r *renderer) runQueries(ctx context.Context, conn querier) (err error) {
 	if r.queries, err = loadQueries(); err != nil {
 		return err
 	}
-	results := make(map[string]*result, len(r.queries))
-	for _, q := range r.queries {
-		if results[q.name], err = run(ctx, conn, q); err != nil {
+	return r.ask(ctx, conn)
+}
+
+// ask runs the queries and opens the book of claims.
+func (p *pages) ask(ctx context.Context, db querier) (err error) {
+	results := make(map[string]*result, len(p.queries))
+	for _, q := range p.queries {
+		if results[q.name], err = run(ctx, db, q); err != nil {
 			return err
 		}
 	}
-	r.b = newBook(results)
+	p.b = newBook(results)
 	return nil
 }
 
 func (r *renderer) render(in Input) (Output, error) {
-	files := map[string][]byte{}
-	for name, data := range in.Data.Files {
-		if isEvidence(name) {
-			files[name] = data
-		}
-	}
-	if err := r.addQueries(files); err != nil {
+	files := r.evidence(isEvidence)
+	r.addQueries(files)
+	if err := addRowsQueries(files); err != nil {
 		return Output{}, err
 	}
 	if err := r.addTables(files); err != nil {
@@ -220,10 +231,24 @@ func isEvidence(name string) bool {
 	return slices.ContainsFunc(publishedTables, func(p published) bool { return name == "data/"+p.file+".parquet" })
 }
 
-func (r *renderer) addQueries(files map[string][]byte) error {
-	for _, q := range r.queries {
+// evidence returns the files that were not made by rendering.
+func (p *pages) evidence(is func(name string) bool) map[string][]byte {
+	files := map[string][]byte{}
+	for name, data := range p.data.Files {
+		if is(name) {
+			files[name] = data
+		}
+	}
+	return files
+}
+
+func (p *pages) addQueries(files map[string][]byte) {
+	for _, q := range p.queries {
 		files["queries/"+q.name+".sql"] = []byte(q.text)
 	}
+}
+
+func addRowsQueries(files map[string][]byte) error {
 	rows, err := loadRowsQueries()
 	for _, q := range rows {
 		files["queries/rows/"+q.name+".sql"] = []byte(q.text)
@@ -233,14 +258,14 @@ func (r *renderer) addQueries(files map[string][]byte) error {
 
 // addTables writes each result as CSV: a header, exact values, sorted by the
 // unique key its query orders by.
-func (r *renderer) addTables(files map[string][]byte) error {
-	for _, q := range r.queries {
+func (p *pages) addTables(files map[string][]byte) error {
+	for _, q := range p.queries {
 		if q.plain {
 			continue
 		}
 		var buf bytes.Buffer
 		w := csv.NewWriter(&buf)
-		res := r.b.result(q.name)
+		res := p.b.result(q.name)
 		if err := w.Write(res.columns); err != nil {
 			return fmt.Errorf("table %s: %w", q.name, err)
 		}
@@ -325,19 +350,31 @@ func (r *renderer) addRecords(files map[string][]byte) error {
 		}
 		files[name] = data
 	}
+	if err := r.addClaims(files); err != nil {
+		return err
+	}
+	return r.addMap(files, r.roles(), "readme.md.tmpl")
+}
+
+// addClaims writes claims.json from what was printed so far.
+func (p *pages) addClaims(files map[string][]byte) error {
 	rows := map[string]string{}
-	for _, q := range r.queries {
+	for _, q := range p.queries {
 		rows[q.name] = q.rows
 	}
-	claims, err := encodeClaims(r.b.printed(), rows)
+	claims, err := encodeClaims(p.b.printed(), rows)
 	if err != nil {
 		return fmt.Errorf("claims.json: %w", err)
 	}
 	files["claims.json"] = claims
-	names := slices.Sorted(maps.Keys(files))
-	names = append(names, "README.md")
+	return nil
+}
+
+// addMap writes the map of the bundle, which lists every other file.
+func (p *pages) addMap(files map[string][]byte, roles []bundle.Role, name string) error {
+	names := append(slices.Sorted(maps.Keys(files)), "README.md")
 	slices.Sort(names)
-	text, err := execute("readme.md.tmpl", r.readme(names))
+	text, err := execute(name, p.readme(names, roles))
 	if err != nil {
 		return err
 	}

@@ -38,6 +38,9 @@ func nonClaims(kind bundle.Kind) []string {
 		"No difference is put down to a cause.",
 		"Nothing is promoted or rolled back here; that is a separate decision by a person.",
 	}
+	if kind == bundle.KindDerived {
+		list = slices.Insert(list, 0, "Nothing was measured for this finding, and nothing says what is running anywhere now.")
+	}
 	if kind == bundle.KindSimulated {
 		list = slices.Insert(list, 0, "The engines were simulated: no number says anything about a model, an engine or a GPU.")
 	}
@@ -78,7 +81,7 @@ func (r *renderer) roles() []bundle.Role {
 		bundle.RoleSourceRegistry:     in(sourcesFile),
 		bundle.RoleWorkloadManifest:   in("data/cells.parquet", "data/requests.parquet"),
 		bundle.RoleRunPlan:            in(planFile, lockFile),
-		bundle.RoleConfiguration:      in("environment.json", "data/identities.parquet"),
+		bundle.RoleConfiguration:      in(r.existing("environment.json", "data/identities.parquet", "data/smoke.parquet")...),
 		bundle.RoleRawRunEvidence:     in(append(raw, columnsFile)...),
 		bundle.RoleFailures:           in("friction.md", "data/problems.parquet", "data/stops.parquet", "verdicts.json"),
 		bundle.RoleDecisionSummary:    {bundle.NarrativeName(r.id)},
@@ -95,18 +98,11 @@ func (r *renderer) roles() []bundle.Role {
 	return roles
 }
 
-// restorationRole says plainly that this version records no restoration.
-func (r *renderer) restorationRole() bundle.Role {
-	if r.kind == bundle.KindSimulated {
-		return bundle.Role{
-			Role: bundle.RoleRestoration, State: bundle.RoleNotApplicable, Files: []string{},
-			Reason: "the simulated engines replaced no service",
-		}
-	}
-	return bundle.Role{
-		Role: bundle.RoleRestoration, State: bundle.RoleMissing, Files: []string{},
-		Reason: "the restoration is not recorded by this version, so nothing is claimed about it",
-	}
+// existing returns the names that are no table of the data, or one this bundle has.
+func (r *renderer) existing(names ...string) []string {
+	return slices.DeleteFunc(names, func(n string) bool {
+		return strings.HasPrefix(n, "data/") && len(r.data.Files[n]) == 0
+	})
 }
 
 // readmeView is what the map of the bundle is made from.
@@ -126,16 +122,18 @@ var meanings = map[string]string{
 	"README.md": "this map", planFile: "the plan as published: private places are redacted",
 	lockFile:    "digests of the plan, and when they were written",
 	columnsFile: "every column of the data: type, unit, meaning; and what was thinned",
-	sourcesFile: "the raw run's files by digest", sanitizeFile: "what was taken out before publication, as counts",
+	sourcesFile: "what the numbers were taken from, by digest", sanitizeFile: "what was taken out before publication, as counts",
 	"verdicts.json":    "every cell with every rule, every pair with its reasons",
-	"claims.json":      "every number the finding prints, with its query, its raw value, and the query for the requests behind it",
+	"claims.json":      "every number the finding prints, with its query, its raw value, and what stands behind it",
 	"environment.json": "what the engines, GPUs and the client are, without private names",
-	"friction.md":      "what went wrong", "restoration.json": "the restoration, or why there is no record",
+	factsFile:          "every recorded fact, with its source and where it stands there", derivationFile: "the finding's words; facts are named in braces",
+	"load.sql":    "fills the two tables that the queries read",
+	"friction.md": "what went wrong", "restoration.json": "the restoration, or why there is no record",
 	"quality-ledger.json": "the plan's quality entries and their state", "publication-summary.md": "short texts and the claims behind them",
 }
 
-func (r *renderer) readme(names []string) readmeView {
-	v := readmeView{Title: literal(r.title()), ID: r.id}
+func (p *pages) readme(names []string, roles []bundle.Role) readmeView {
+	v := readmeView{Title: literal(p.titled), ID: p.id}
 	for _, n := range names {
 		what := meanings[n]
 		base := strings.TrimSuffix(n[strings.LastIndexByte(n, '/')+1:], n[max(strings.LastIndexByte(n, '.'), 0):])
@@ -145,19 +143,19 @@ func (r *renderer) readme(names []string) readmeView {
 				what = "what stands behind the rows of other queries"
 				break
 			}
-			what = literal(r.b.result(base).query.title)
+			what = literal(p.b.result(base).query.title)
 		case "plots":
 			what = "plot"
 		case "data":
-			for _, p := range publishedTables {
-				if p.file == base {
-					what = p.meaning
+			for _, table := range publishedTables {
+				if table.file == base {
+					what = table.meaning
 				}
 			}
 		}
 		v.Files = append(v.Files, readmeFile{n, what})
 	}
-	for _, role := range r.roles() {
+	for _, role := range roles {
 		text := role.Reason
 		if role.State == bundle.RoleRetained {
 			text = fmt.Sprintf("%d files", len(role.Files))

@@ -122,6 +122,7 @@ func (r *renderer) headline() string {
 	t.add("Measured cells that are not eligible",
 		r.b.claim("tally", 0, "cells_ineligible")+" of "+r.b.claim("tally", 0, "cells_measured"),
 		"any rule failed, or not every request was run; "+r.b.claim("tally", 0, "cells_not_run")+" of all cells sent no request")
+	r.restorationHeadline(t)
 	for _, arm := range first(r.armOrder(), 2) {
 		r.deepest(t, arm)
 	}
@@ -217,6 +218,12 @@ func (r *renderer) outcome() []string {
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	if r.kind == bundle.KindSimulated {
 		add("SIMULATED. %s", simulatedSentence)
+	}
+	if state, _, _, _ := r.restorationNow(); state == notRestored || state == notEnded {
+		add("%s [Smoke and restoration](#smoke-and-restoration) has the checks.", r.restorationSentence())
+	}
+	if failed := r.smokeFailures(); failed != "" {
+		add("Questions of the smoke check that were not answered well: %s.", failed)
 	}
 	stops := r.b.result("stops_tally")
 	for i := range stops.rows {

@@ -127,6 +127,9 @@ func (r *renderer) next() []string {
 	var out []string
 	tally := r.b.result("tally")
 	n := func(column string) int64 { v, _ := tally.whole(0, column); return v }
+	if state, _, _, _ := r.restorationNow(); state == notRestored || state == notEnded {
+		out = append(out, "Bring the earlier service back and repeat the checks that failed or were not made.")
+	}
 	if n("cells_ineligible") > 0 {
 		out = append(out, "Run the cells again that are not eligible, after their failed rules are understood: "+r.b.claim("tally", 0, "cells_ineligible")+" cells.")
 	}

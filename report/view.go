@@ -28,7 +28,7 @@ type view struct {
 	Concurrency                 concurrencyView
 	Failures                    failuresView
 	Sensitivity, Ledger         string
-	Restoration                 []string
+	Restoration                 restorationView
 	Sampling                    samplingView
 	Next                        []string
 	NonClaims                   []string
@@ -92,9 +92,7 @@ func (r *renderer) view(plots []plotFile) view {
 	if old, ok := r.plan.Publication.Get("old_evidence"); ok {
 		v.OldEvidence = given(literal(old))
 	}
-	for _, p := range r.plan.Restoration.Postconditions {
-		v.Restoration = append(v.Restoration, given(literal(p)))
-	}
+	v.Restoration = r.restorationSection()
 	return v
 }
 

@@ -1,5 +1,5 @@
 // Package templates holds the Markdown templates of a finding and of the files
-// beside it in its bundle.
+// beside it in its bundle, and the frame of its HTML page.
 //
 // In come the texts that package report has prepared: claims, configured values
 // and tables. Out goes Markdown. A template holds prose and order, never a
@@ -10,5 +10,5 @@ import "embed"
 
 // FS holds every template, by file name.
 //
-//go:embed *.tmpl
+//go:embed *.tmpl page.css
 var FS embed.FS

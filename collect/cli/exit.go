@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -45,18 +44,6 @@ func ExitCode(err error) int {
 		return c.code
 	}
 	return CodeFailed
-}
-
-// NotBuilt answers for a command of the contract that this version does not
-// have. It never pretends a result.
-func NotBuilt(use, short string) *cobra.Command {
-	return &cobra.Command{
-		Use: use, Short: short + " (not built yet)",
-		DisableFlagParsing: true,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return fmt.Errorf("assay %s is not built yet", strings.TrimPrefix(cmd.CommandPath(), "assay "))
-		},
-	}
 }
 
 // Execute runs a command line and returns its exit code. Errors are one line

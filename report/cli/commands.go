@@ -18,7 +18,7 @@ func Commands(env collect.Env) []*cobra.Command {
 		ingestCommand(env),
 		analyzeCommand(env),
 		reportCommand(env),
-		collect.NotBuilt("derive SPEC", "write a derivative finding from retained evidence"),
+		deriveCommand(env),
 		verifyCommand(env),
 		queryCommand(env),
 		showCommand(env),

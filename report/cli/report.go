@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,9 +13,11 @@ import (
 
 	"assay/analyze"
 	collect "assay/collect/cli"
+	"assay/collect/record"
 	"assay/ingest/store"
 	"assay/report"
 	"assay/report/bundle"
+	"assay/report/page"
 )
 
 // findingsFolder is where findings live in the repository.
@@ -22,14 +25,18 @@ const findingsFolder = "findings"
 
 func reportCommand(env collect.Env) *cobra.Command {
 	var d database
-	var campaign, out, check string
+	var campaign, out, check, html string
 	cmd := &cobra.Command{
-		Use: "report [--db DB --campaign ID -o FINDINGS | --check FINDINGS]", Args: arguments(0, 0),
+		Use: "report [--db DB --campaign ID -o FINDINGS | --check FINDINGS | --html FINDING [-o PAGE]]", Args: arguments(0, 0),
 		Short: "publish a campaign's finding; without flags render every bundle under findings/ again",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
 			case check != "":
 				return recheck(cmd.Context(), env, check)
+			case html != "" && cmd.Flags().Changed("out"):
+				return writePage(html, out)
+			case html != "":
+				return printPage(env, html)
 			case d.path == "":
 				return rerender(cmd.Context(), env, findingsFolder)
 			}
@@ -42,10 +49,33 @@ func reportCommand(env collect.Env) *cobra.Command {
 	flags.StringVar(&d.path, "db", "", "DuckDB file to publish from")
 	flags.DurationVar(&d.wait, "wait", store.DefaultWait, "how long to wait for a database that another process holds")
 	flags.StringVar(&campaign, "campaign", "", "campaign to publish; may be left out when the database holds one")
-	flags.StringVarP(&out, "out", "o", findingsFolder, "findings folder")
+	flags.StringVarP(&out, "out", "o", findingsFolder, "findings folder; with --html the page to write")
+	flags.StringVar(&html, "html", "", "print this finding as one HTML page, or write it with -o; a narrative or a bundle's folder")
 	flags.StringVar(&check, "check", "", "render every bundle of this folder again and compare; writes nothing")
-	cmd.MarkFlagsMutuallyExclusive("db", "check")
+	cmd.MarkFlagsMutuallyExclusive("db", "check", "html")
 	return cmd
+}
+
+// printPage prints a finding's page; its links are those of the narrative.
+func printPage(env collect.Env, finding string) error {
+	text, err := page.Render(finding, "")
+	if err != nil {
+		return err
+	}
+	_, err = env.Stdout.Write(text)
+	return err
+}
+
+// writePage writes a finding's page, with links that lead from it to the evidence.
+func writePage(finding, out string) error {
+	text, err := page.Render(finding, filepath.Dir(filepath.Clean(out)))
+	if err != nil {
+		return err
+	}
+	return record.WriteFile(out, func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	})
 }
 
 // publish writes the finding and its bundle of one campaign.

@@ -34,10 +34,13 @@ var allowed = map[string]string{
 		memory_max_bytes anon_bytes file_bytes shmem_bytes oom_events oom_kill_events cpu_usage_us throttled_us`,
 	"host_samples": `campaign arm cell attempt sample_seq phase at_ns status mem_total_bytes mem_available_bytes swap_free_bytes
 		load_1m oom_kills client_cpu_ns client_rss_bytes client_goroutines client_gc_pause_ns`,
-	"identities":     `campaign arm cell attempt phase fact value source reason`,
-	"stops":          `campaign stop_seq at_ns at_unix_ns rule arm cell attempt detail blocks`,
-	"repeat_medians": `campaign repeat repeat_plan_sha256 repeat_locked_at_unix_ns arm cell metric unit n p50 reason`,
-	"problems":       `campaign arm cell attempt stage code source position detail`,
+	"identities":   `campaign arm cell attempt phase fact value source reason`,
+	"stops":        `campaign stop_seq at_ns at_unix_ns rule arm cell attempt detail blocks`,
+	"smoke_checks": `campaign smoke_seq at_ns at_unix_ns arm question outcome detail http_status end_kind took_ns answer_sha256`,
+	// The plan's words for a check are taken from the redacted plan instead.
+	"restoration_checks": `campaign check_seq at_ns at_unix_ns name outcome detail`,
+	"repeat_medians":     `campaign repeat repeat_plan_sha256 repeat_locked_at_unix_ns arm cell metric unit n p50 reason`,
+	"problems":           `campaign arm cell attempt stage code source position detail`,
 }
 
 // Columns returns the columns of a table that may be published, in the order in
