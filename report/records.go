@@ -2,7 +2,6 @@ package report
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -82,13 +81,15 @@ const (
 // post writes the short texts. They carry counts only: a speed without its
 // conditions does not fit into one.
 func (r *renderer) post(v view, plots []plotFile) postView {
-	eligible, measured := r.b.claim("tally", 0, "cells_eligible"), r.b.claim("tally", 0, "cells_measured")
 	link, _ := r.plan.Publication.Get("finding")
 	start := ""
 	if r.kind == bundle.KindSimulated {
 		start = "SIMULATED engines. "
 	}
-	short := fmt.Sprintf("%s%s of %s measured cells passed every rule of a frozen plan. Real lengths, n and failures stand beside each number; nothing is promoted. ", start, eligible, measured)
+	if r.lastRestoration().wrong() {
+		start += "The earlier service is not restored. "
+	}
+	short := start + r.verdictSentence() + ". Real lengths, n and failures stand beside each number; nothing is promoted. "
 	p := postView{
 		Title: cut(v.Title, titleLimit),
 		Short: cut(short, shortPost-len([]rune(link))-1) + " " + given(literal(link)),

@@ -14,10 +14,8 @@ type card struct{ Sentence, Setup, Headline, Why, Caveat string }
 
 func (r *renderer) card() card {
 	c := card{
-		Sentence: fmt.Sprintf("%s of %s measured cells passed every rule of the frozen plan, with %s of %s measured requests; the results hold for these recipes, prompts and lengths, and for nothing else.",
-			r.b.claim("tally", 0, "cells_eligible"), r.b.claim("tally", 0, "cells_measured"),
-			r.b.claim("tally", 0, "requests_eligible"), r.b.claim("tally", 0, "requests_measured")),
-		Setup: r.setup(), Headline: r.headline(),
+		Sentence: r.verdictSentence() + "; the results hold for these recipes, prompts and lengths, and for nothing else.",
+		Setup:    r.setup(), Headline: r.headline(),
 		Why:    "a number of a serving campaign is of use only when it can be told which requests stand behind it, at which real lengths, and what did not work. Each one here can be traced to its query and its data.",
 		Caveat: "whole recipes are measured, in one order, on one host. A difference between arms has no single cause here, and few requests stand behind each percentile.",
 	}
@@ -25,6 +23,29 @@ func (r *renderer) card() card {
 		c.Sentence = "**SIMULATED.** " + simulatedSentence + " " + c.Sentence
 	}
 	return c
+}
+
+// verdictSentence says how many cells passed; those that did not come first.
+func (r *renderer) verdictSentence() string {
+	eligible, measured := r.b.claim("tally", 0, "cells_eligible"), r.b.claim("tally", 0, "cells_measured")
+	if n, _ := r.b.result("tally").whole(0, "cells_ineligible"); n > 0 {
+		return fmt.Sprintf("%s of %s measured cells are not eligible; %s passed every rule of the frozen plan, with %s of %s measured requests",
+			r.b.claim("tally", 0, "cells_ineligible"), measured, eligible, r.b.claim("tally", 0, "requests_eligible"), r.b.claim("tally", 0, "requests_measured"))
+	}
+	return fmt.Sprintf("%s of %s measured cells passed every rule of the frozen plan, with %s of %s measured requests",
+		eligible, measured, r.b.claim("tally", 0, "requests_eligible"), r.b.claim("tally", 0, "requests_measured"))
+}
+
+// weights names the files of an arm's model, as configured.
+func weights(arms *result, row int) string {
+	repository, revision := arms.text(row, "repository"), arms.text(row, "revision")
+	switch {
+	case repository == "":
+		return "repository not stated"
+	case revision == "":
+		return given(code(repository)) + ", revision not stated"
+	}
+	return given(code(repository + "@" + revision))
 }
 
 func (r *renderer) setup() string {
@@ -35,7 +56,7 @@ func (r *renderer) setup() string {
 		arm := arms.text(i, "arm")
 		name := given(code(arm)) + ": "
 		model := r.plan.Models[arm]
-		models = append(models, name+given(code(arms.text(i, "repository")+"@"+arms.text(i, "revision")))+", served as "+given(code(arms.text(i, "model"))))
+		models = append(models, name+weights(arms, i)+", served as "+given(code(arms.text(i, "model"))))
 		runtimes = append(runtimes, name+given(code(arms.text(i, "engine")))+" (configured)"+r.observed(arm, "engine_version"))
 		recipes = append(recipes, name+given(orNotStated(code(model.Container))))
 		where := "on another host"
@@ -219,7 +240,7 @@ func (r *renderer) outcome() []string {
 	if r.kind == bundle.KindSimulated {
 		add("SIMULATED. %s", simulatedSentence)
 	}
-	if state, _, _, _ := r.restorationNow(); state == notRestored || state == notEnded {
+	if r.lastRestoration().wrong() {
 		add("%s [Smoke and restoration](#smoke-and-restoration) has the checks.", r.restorationSentence())
 	}
 	if failed := r.smokeFailures(); failed != "" {
@@ -227,7 +248,9 @@ func (r *renderer) outcome() []string {
 	}
 	stops := r.b.result("stops_tally")
 	for i := range stops.rows {
-		add("Stop rule %s fired; stops of this rule: %s.", given(code(stops.text(i, "rule"))), r.b.claim("stops_tally", i, "stops"))
+		rule := stops.text(i, "rule")
+		add("Stop rule %s fired in %s; stops of this rule: %s, cells it blocked: %s.", given(code(rule)), r.stoppedIn(rule),
+			r.b.claim("stops_tally", i, "stops"), r.b.claim("stops_tally", i, "cells_blocked"))
 	}
 	add("%s of %s measured cells are not eligible; %s of all %s cells sent no request.",
 		r.b.claim("tally", 0, "cells_ineligible"), r.b.claim("tally", 0, "cells_measured"),
@@ -253,13 +276,42 @@ func (r *renderer) outcome() []string {
 	return out
 }
 
+// stoppedIn names the cells, or else the arms, in which a stop rule fired.
+func (r *renderer) stoppedIn(rule string) string {
+	stops := r.b.result("stops")
+	var where []string
+	for _, i := range stops.find("rule", rule) {
+		at := cmp.Or(stops.text(i, "cell"), stops.text(i, "arm"))
+		if name := given(code(at)); at != "" && !slices.Contains(where, name) {
+			where = append(where, name)
+		}
+	}
+	if len(where) == 0 {
+		return "the campaign as a whole"
+	}
+	return strings.Join(where, ", ")
+}
+
+// blockedBy names the stop rules that kept a cell from being run.
+func (r *renderer) blockedBy(cell string) string {
+	stops := r.b.result("stops")
+	var rules []string
+	for i := range stops.rows {
+		rule := code(stops.text(i, "rule"))
+		if slices.Contains(jsonList(stops.text(i, "blocks")), cell) && !slices.Contains(rules, rule) {
+			rules = append(rules, rule)
+		}
+	}
+	return strings.Join(rules, ", ")
+}
+
 // eligibility shows every planned cell, grouped so that no table is wide.
 func (r *renderer) eligibility() eligibilityView {
 	v := eligibilityView{Summary: fmt.Sprintf("Of %s planned cells %s are eligible, %s are not, and %s are warm-ups, which are listed and counted in nothing.",
 		r.b.claim("tally", 0, "cells_planned"), r.b.claim("tally", 0, "cells_eligible"),
 		r.b.claim("tally", 0, "cells_ineligible"), r.b.claim("tally", 0, "cells_warmup"))}
 	cells := r.b.result("cells")
-	v.Failed = r.failedCells()
+	v.Failed, v.Ended = r.failedCells(), r.endedCells()
 	groups := r.b.result("groups")
 	for g := range groups.rows {
 		arm, workload := groups.text(g, "arm"), groups.text(g, "workload")
@@ -269,7 +321,7 @@ func (r *renderer) eligibility() eligibilityView {
 			for _, column := range []string{"planned", "dispatched", "terminal", "passing", "eligible"} {
 				row = append(row, r.b.claim("cells", i, column))
 			}
-			t.add(append(row, failedRules(cells, i))...)
+			t.add(append(row, r.failedRules(i))...)
 		}
 		total := []string{"all", "", ""}
 		for _, column := range []string{"planned", "dispatched", "terminal", "passing", "eligible"} {
@@ -290,7 +342,7 @@ func (r *renderer) failedCells() string {
 		cell := cells.text(i, "cell")
 		start := []string{given(code(cell)), words(cells.text(i, "run_state"))}
 		if n, _ := cells.whole(i, "dispatched"); n == 0 {
-			t.add(append(start, failedRules(cells, i), "", "")...)
+			t.add(append(start, r.failedRules(i), "", "")...)
 			continue
 		}
 		for _, rule := range jsonList(cells.text(i, "failed_rules")) {
@@ -301,10 +353,28 @@ func (r *renderer) failedCells() string {
 				row = append(row, "nothing evaluates it", "")
 			case verdicts.text(found[0], "failing_requests") == "[]" && verdicts.text(found[0], "scope") == "cell":
 				row = append(row, "the cell as a whole", "")
+			case verdicts.text(found[0], "failing_requests") == "[]":
+				row = append(row, "none", r.b.claim("verdicts", found[0], "not_evaluable"))
 			default:
 				row = append(row, r.b.quote("verdicts", found[0], "failing_requests"), r.b.claim("verdicts", found[0], "not_evaluable"))
 			}
 			t.add(row...)
+		}
+	}
+	return t.String()
+}
+
+// endedCells lists how the requests of cells that are not eligible ended, but for
+// those that were never sent.
+func (r *renderer) endedCells() string {
+	cells, outcomes := r.b.result("cells"), r.b.result("cell_outcomes")
+	t := newTable("Cell", "Requests ended", "Requests>", "Planned>")
+	for _, i := range cells.find("eligibility", "ineligible") {
+		if n, _ := cells.whole(i, "dispatched"); n == 0 {
+			continue
+		}
+		for _, k := range outcomes.find("cell", cells.text(i, "cell")) {
+			t.add(given(code(cells.text(i, "cell"))), words(outcomes.text(k, "outcome")), r.b.claim("cell_outcomes", k, "requests"), r.b.claim("cells", i, "planned"))
 		}
 	}
 	return t.String()
@@ -315,8 +385,12 @@ func words(code string) string { return literal(strings.ReplaceAll(code, "_", " 
 
 // failedRules lists the rules a cell failed. Where nothing was sent no rule had
 // anything to judge, and a list of all of them would say less.
-func failedRules(cells *result, row int) string {
+func (r *renderer) failedRules(row int) string {
+	cells := r.b.result("cells")
 	if n, ok := cells.whole(row, "dispatched"); ok && n == 0 && cells.text(row, "eligibility") != "excluded_warmup" {
+		if rules := r.blockedBy(cells.text(row, "cell")); rules != "" {
+			return "nothing was sent, so no rule could be judged: blocked by " + rules
+		}
 		return "nothing was sent, so no rule could be judged"
 	}
 	var out []string

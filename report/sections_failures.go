@@ -127,7 +127,7 @@ func (r *renderer) next() []string {
 	var out []string
 	tally := r.b.result("tally")
 	n := func(column string) int64 { v, _ := tally.whole(0, column); return v }
-	if state, _, _, _ := r.restorationNow(); state == notRestored || state == notEnded {
+	if r.lastRestoration().wrong() {
 		out = append(out, "Bring the earlier service back and repeat the checks that failed or were not made.")
 	}
 	if n("cells_ineligible") > 0 {

@@ -39,41 +39,54 @@ const (
 	restored    restorationState = "restored"
 )
 
-// restorationNow judges the last restoration. Failed lists its checks that
-// failed, undecided those that could not be judged, unmade those without an entry.
-func (r *renderer) restorationNow() (state restorationState, failed, undecided, unmade []string) {
+// restorationResult is how the last restoration ended: the checks that failed,
+// those that could not be judged, and those without an entry.
+type restorationResult struct {
+	state                     restorationState
+	failed, undecided, unmade []string
+}
+
+// wrong reports whether the earlier service is not known to be back although it
+// was replaced.
+func (x restorationResult) wrong() bool { return x.state == notRestored || x.state == notEnded }
+
+// lastRestoration judges the last restoration; of several it is the one that counts.
+func (r *renderer) lastRestoration() restorationResult {
 	checks := r.b.result("restoration")
 	owed := len(r.b.result("problems").find("code", "not_restored")) > 0
 	seen := map[string]string{}
 	for _, i := range checks.find("counts", true) {
 		seen[checks.text(i, "name")] = checks.text(i, "outcome")
 	}
+	var x restorationResult
 	for _, c := range restorationChecks {
 		switch seen[c.name] {
 		case "pass":
 		case "not_evaluable":
-			undecided = append(undecided, c.name)
+			x.undecided = append(x.undecided, c.name)
 		case "":
-			unmade = append(unmade, c.name)
+			x.unmade = append(x.unmade, c.name)
 		default:
-			failed = append(failed, c.name)
+			x.failed = append(x.failed, c.name)
 		}
 	}
 	switch {
 	case len(seen) == 0 && owed:
-		return notEnded, nil, nil, unmade
+		x.state = notEnded
 	case len(seen) == 0:
-		return notRecorded, nil, nil, unmade
-	case len(failed) > 0 || len(unmade) > 0 || owed:
-		return notRestored, failed, undecided, unmade
+		x.state = notRecorded
+	case len(x.failed) > 0 || len(x.unmade) > 0 || owed:
+		x.state = notRestored
+	default:
+		x.state = restored
 	}
-	return restored, nil, undecided, nil
+	return x
 }
 
 // restorationSentence says in one sentence what is restored and what is not.
 func (r *renderer) restorationSentence() string {
-	state, failed, undecided, unmade := r.restorationNow()
-	switch state {
+	x := r.lastRestoration()
+	switch x.state {
 	case notRecorded:
 		if r.kind == bundle.KindSimulated {
 			return "The simulated engines replaced no service, so there was nothing to restore."
@@ -87,7 +100,7 @@ func (r *renderer) restorationSentence() string {
 		for _, p := range []struct {
 			what  string
 			names []string
-		}{{"failed", failed}, {"not made", unmade}, {"could not be judged", undecided}} {
+		}{{"failed", x.failed}, {"not made", x.unmade}, {"could not be judged", x.undecided}} {
 			if len(p.names) > 0 {
 				parts = append(parts, p.what+": "+codes(p.names))
 			}
@@ -97,8 +110,8 @@ func (r *renderer) restorationSentence() string {
 		}
 		return text + strings.Join(parts, "; ") + "."
 	}
-	if len(undecided) > 0 {
-		return "The earlier service was restored as far as it was checked: no check failed. Could not be judged: " + codes(undecided) + "."
+	if len(x.undecided) > 0 {
+		return "The earlier service was restored as far as it was checked: no check failed. Could not be judged: " + codes(x.undecided) + "."
 	}
 	return "The earlier service was restored: every check passed."
 }
@@ -191,7 +204,7 @@ func (r *renderer) smokeFailures() string {
 // none.
 func (r *renderer) restorationRole() bundle.Role {
 	role := bundle.Role{Role: bundle.RoleRestoration, State: bundle.RoleMissing, Files: []string{}}
-	state, _, _, _ := r.restorationNow()
+	state := r.lastRestoration().state
 	switch {
 	case state == notRecorded && r.kind == bundle.KindSimulated:
 		role.State, role.Reason = bundle.RoleNotApplicable, "the simulated engines replaced no service"
@@ -222,7 +235,7 @@ type restorationCheck struct {
 }
 
 func (r *renderer) restoration() restorationFile {
-	state, _, _, _ := r.restorationNow()
+	state := r.lastRestoration().state
 	out := restorationFile{
 		State: string(state), Reason: r.restorationRole().Reason, Checks: []restorationCheck{},
 		Postconditions: append([]string{}, r.plan.Restoration.Postconditions...),
@@ -244,10 +257,10 @@ func (r *renderer) restoration() restorationFile {
 // restorationHeadline is the row of the headline table that stands there only
 // when something is wrong.
 func (r *renderer) restorationHeadline(t *table) {
-	state, failed, _, unmade := r.restorationNow()
-	if state != notRestored && state != notEnded {
+	x := r.lastRestoration()
+	if !x.wrong() {
 		return
 	}
 	t.add("Earlier service after the campaign", "**not restored**",
-		fmt.Sprintf("checks that failed: %s; not made: %s", cmp.Or(codes(failed), "none"), cmp.Or(codes(unmade), "none")))
+		fmt.Sprintf("checks that failed: %s; not made: %s", cmp.Or(codes(x.failed), "none"), cmp.Or(codes(x.unmade), "none")))
 }

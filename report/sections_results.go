@@ -35,8 +35,36 @@ func (r *renderer) workload(w string) resultView {
 			r.withN(rates, arm, cell, "tpot_ns"), r.withN(rates, arm, cell, "effective_prefill_tok_s"),
 			r.overlapValue(rates, arm, cell, "throughput_tok_s"), r.overlapValue(rates, arm, cell, "mean_overlap"))...)
 	}
-	v.Latency, v.Output = times.String(), rates.String()
+	v.Absent = r.absent(w)
+	v.Latency, v.Output, v.Gaps = times.String(), rates.String(), r.gaps(w)
 	return v
+}
+
+// absent names the cells of a workload that have no row in its tables.
+func (r *renderer) absent(workload string) string {
+	cells := r.b.result("cells")
+	var names []string
+	for _, i := range cells.find("workload", workload, "eligibility", "ineligible") {
+		names = append(names, given(code(cells.text(i, "cell"))))
+	}
+	return strings.Join(names, ", ")
+}
+
+// gaps shows the time between output events. It is no time between tokens: how
+// many tokens one event carries stands beside it.
+func (r *renderer) gaps(workload string) string {
+	g, cells := r.b.result("gaps"), r.b.result("cells")
+	t := newTable("Context label>", "Requested / observed concurrency", "Arm", "n>", "Gap, median of medians>", "Longest gap>", "Gaps>", "Tokens per event>", "Gaps inside one read>")
+	for _, i := range r.matched(workload) {
+		context, _ := cells.whole(i, "context_tokens")
+		for _, k := range g.find("cell", cells.text(i, "cell")) {
+			at := func(column, reason string) string { return r.b.or(t, "gaps", k, column, reason) }
+			none := "withheld, or fewer than two output events"
+			t.add(label(context), r.concurrencyCell(i), given(literal(cells.text(i, "arm"))), at("n", ""), at("gap_p50_ns", none), at("gap_max_ns", none),
+				at("gaps", ""), at("tokens_per_event", "no usage"), at("same_read_share", "no gap"))
+		}
+	}
+	return t.String()
 }
 
 func heading(s string) string {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -46,11 +47,11 @@ type configView struct {
 }
 
 type eligibilityView struct {
-	Summary, Failed string
-	Groups          []named
+	Summary, Failed, Ended string
+	Groups                 []named
 }
 
-type resultView struct{ Name, Latency, Output string }
+type resultView struct{ Name, Absent, Latency, Output, Gaps string }
 
 type comparisonsView struct {
 	Summary, Pairs string
@@ -114,7 +115,7 @@ func (r *renderer) scope() string {
 	var models []string
 	arms := r.b.result("arms")
 	for i := range arms.rows {
-		models = append(models, given(code(arms.text(i, "arm")))+" = "+given(code(arms.text(i, "repository"))))
+		models = append(models, given(code(arms.text(i, "arm")))+" = "+given(code(cmp.Or(arms.text(i, "repository"), arms.text(i, "model")))))
 	}
 	text := fmt.Sprintf("campaign %s, %s; %s cells and %s requests planned, %s of the requests in warm-ups",
 		given(code(r.plan.CampaignID)), strings.Join(models, ", "),

@@ -16,7 +16,7 @@ WITH sides AS (
 ), ineligible AS (
     SELECT s.campaign, s.pair,
         s.arm || ' ineligible' || CASE WHEN e.run_state <> 'complete' THEN ' (' || e.run_state || ')' ELSE '' END
-            || ': ' || array_to_string(from_json(e.failed_rules, '["VARCHAR"]'), ', ') AS reason
+            || CASE WHEN e.dispatched = 0 THEN ', nothing was sent' ELSE ': ' || array_to_string(from_json(e.failed_rules, '["VARCHAR"]'), ', ') END AS reason
     FROM sides s
     JOIN cell_eligibility e ON e.campaign = s.campaign AND e.cell = s.cell
     WHERE e.eligibility <> 'eligible'
