@@ -91,6 +91,19 @@ func SmallEvidence(t testing.TB, name string) Data {
 	return data
 }
 
+// ShuffledEvidence is SmallEvidence of a database whose rows were stored in an
+// order of their own.
+func ShuffledEvidence(t testing.TB, name string, seed uint64) Data {
+	t.Helper()
+	c := SmallCampaigns[name]
+	c.shuffle = seed
+	data, err := Export(context.Background(), c.store(t), testName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
 // EditTable decodes a data file, lets edit change its rows, and puts it back with
 // its description: as somebody would who can write Parquet.
 func EditTable(t testing.TB, data Data, file string, edit func(column func(string) int, rows [][]any) [][]any) {

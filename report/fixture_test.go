@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -26,6 +27,7 @@ type campaign struct {
 	noPages         bool
 	planText        []byte                                 // instead of the small plan
 	change          func(table string, row map[string]any) // of each row, before it is stored
+	shuffle         uint64                                 // seed of the order in which rows are stored; 0 as they are made
 	// repeat adds a campaign of the same plan, in which each first output comes this
 	// much later.
 	repeat int64
@@ -204,6 +206,10 @@ func (f *filler) flush() {
 			columns, err := store.Strings(tx.Query(ctx, "columns", "SELECT column_name FROM duckdb_columns() WHERE table_name = ? ORDER BY column_index", table))
 			if err != nil {
 				return err
+			}
+			if f.c.shuffle > 0 {
+				rng := rand.New(rand.NewPCG(f.c.shuffle, 1))
+				rng.Shuffle(len(rows), func(i, k int) { rows[i], rows[k] = rows[k], rows[i] })
 			}
 			err = tx.Append(table, func(add func(...any) error) error {
 				for _, row := range rows {
