@@ -52,10 +52,10 @@ func (s *shared) checks() []bundle.Check {
 		{Code: "V-11", Level: 1, Title: "locked before the first request", Needs: data[:4], SkipReason: noPlan, Run: checkLockTime},
 		{Code: "V-15", Level: 2, Title: "data files as described", Needs: data[:4], SkipReason: noData, Run: s.checkData},
 		{Code: "V-16", Level: 2, Title: "every planned request has its row", Needs: data, SkipReason: noRequests, Run: s.checkCells},
-		{Code: "V-17", Level: 2, Title: "verdicts recomputed", Needs: data, SkipReason: noRecomputation, Run: s.checkVerdicts},
+		{Code: "V-17", Level: 2, Title: "verdicts recomputed", Needs: data, SkipReason: noCampaign, Run: s.checkVerdicts},
 		{Code: "V-18", Level: 2, Title: "histogram deltas recomputed", Needs: data, SkipReason: s.notEvaluated(noRequests), Run: s.checkDeltas},
-		{Code: "V-19", Level: 2, Title: "quantiles recomputed, with their labels", Needs: data, SkipReason: s.notEvaluated(noRecomputation), Run: s.checkQuantiles},
-		{Code: "V-20", Level: 2, Title: "claims recomputed from their queries", Needs: data, SkipReason: s.notEvaluated(noRecomputation), Run: s.checkClaims},
+		{Code: "V-19", Level: 2, Title: "quantiles recomputed, with their labels", Needs: data, SkipReason: s.notEvaluated(noCampaign), Run: s.checkQuantiles},
+		{Code: "V-20", Level: 2, Title: "claims recomputed from their queries", Needs: data, SkipReason: s.notEvaluated(noEvidence), Run: s.checkClaims},
 		{Code: "V-21", Level: 2, Title: "rendered again to the same bytes", Needs: data, SkipReason: s.notEvaluated(s.notRendered), Run: s.checkRendering},
 		{Code: "V-22", Level: builderLevel, Title: "builder record", Needs: data[:1], Run: s.checkBuilder, Warn: s.warnBuilder},
 	}
@@ -73,16 +73,24 @@ func noPlan(l *bundle.Loaded) string     { return requestless(l) }
 func noRequests(l *bundle.Loaded) string { return requestless(l) }
 
 func noData(l *bundle.Loaded) string {
-	if why := requestless(l); why != "" && len(dataFiles(l)) == 0 {
+	if why := requestless(l); why != "" && !isDerived(l) && len(dataFiles(l)) == 0 {
 		return why + ", so there are no data files"
 	}
 	return ""
 }
 
-// noRecomputation leaves out the kinds whose evidence is no campaign.
-func noRecomputation(l *bundle.Loaded) string {
+// noCampaign leaves out the kinds whose evidence is no campaign.
+func noCampaign(l *bundle.Loaded) string {
 	if why := requestless(l); why != "" {
-		return why + "; its facts are not recomputed by this version"
+		return why + ", so there is no cell to judge"
+	}
+	return ""
+}
+
+// noEvidence leaves out the kind whose evidence is somebody else's.
+func noEvidence(l *bundle.Loaded) string {
+	if why := requestless(l); why != "" && !isDerived(l) {
+		return why + " of ours, and its evidence is not recomputed"
 	}
 	return ""
 }
@@ -101,7 +109,8 @@ type shared struct {
 	err       error // why there is no evidence
 }
 
-// evaluation is what the evidence of a bundle comes to.
+// evaluation is what the evidence of a bundle comes to. evidence is nil for a
+// derived finding, whose claims are those of its rendering.
 type evaluation struct {
 	evidence *report.Evidence
 	out      report.Output
@@ -121,6 +130,10 @@ func (s *shared) evaluate(l *bundle.Loaded) (*evaluation, error) {
 	}
 	s.evaluated = true
 	in := report.Input{Data: report.PublishedData(l), Builder: l.Manifest.Predicate.Builder, Threads: s.opt.Threads}
+	if isDerived(l) {
+		s.evidence, s.err = evaluateFacts(s.ctx, in)
+		return s.evidence, s.err
+	}
 	e, err := report.OpenEvidence(s.ctx, in)
 	if err != nil {
 		s.err = err
@@ -137,14 +150,14 @@ func (s *shared) evaluate(l *bundle.Loaded) (*evaluation, error) {
 }
 
 // notEvaluated skips a check when the evidence cannot be evaluated, which V-17
-// reports, so that one fault is one problem.
+// reports, or V-15 where there are only facts, so that one fault is one problem.
 func (s *shared) notEvaluated(other func(*bundle.Loaded) string) func(*bundle.Loaded) string {
 	return func(l *bundle.Loaded) string {
 		if why := other(l); why != "" {
 			return why
 		}
 		if _, err := s.evaluate(l); err != nil {
-			return "the evidence cannot be evaluated; see V-17"
+			return "the evidence cannot be evaluated; see V-15 and V-17"
 		}
 		return ""
 	}

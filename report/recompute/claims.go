@@ -50,7 +50,7 @@ func (s *shared) checkClaims(l *bundle.Loaded) []bundle.Problem {
 			p.add(claimsFile, "%s: twice, or out of order", c.ID)
 		}
 		last = c.ID
-		want, err := e.evidence.Recompute(s.ctx, c.ID)
+		want, err := e.claim(s.ctx, c.ID)
 		if err != nil {
 			p.add(claimsFile, "%s: %v", c.ID, err)
 			continue

@@ -68,6 +68,9 @@ func dataFiles(l *bundle.Loaded) []string {
 // its bounds, is what data/columns.json says of it, carries the plan's digest,
 // and holds no value that cannot be: no NaN, no negative duration.
 func (s *shared) checkData(l *bundle.Loaded) []bundle.Problem {
+	if isDerived(l) {
+		return s.checkFacts(l)
+	}
 	p := &problems{code: "V-15", folder: l.Folder}
 	s.tables = map[string]*tableData{}
 	var d described

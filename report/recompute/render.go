@@ -10,7 +10,7 @@ import (
 
 // notRendered says why a bundle cannot be expected to render to the same bytes.
 func (s *shared) notRendered(l *bundle.Loaded) string {
-	if why := noRecomputation(l); why != "" {
+	if why := noEvidence(l); why != "" {
 		return why
 	}
 	pre := l.Manifest.Predicate
@@ -20,6 +20,9 @@ func (s *shared) notRendered(l *bundle.Loaded) string {
 	e, err := s.evaluate(l)
 	if err != nil {
 		return "" // notEvaluated says so
+	}
+	if e.evidence == nil {
+		return ""
 	}
 	if other := e.evidence.OtherLibraries(pre.Builder); len(other) > 0 {
 		return "rendered with " + strings.Join(other, ", ")
