@@ -30,10 +30,7 @@ func Derive(ctx context.Context, data Data, findingsDir string, opt Options) (se
 	if err != nil {
 		return bundle.Sealed{}, err
 	}
-	if sealed, err = bundle.Seal(findingsDir, out.Draft); err != nil {
-		return bundle.Sealed{}, err
-	}
-	return sealed, bundle.WriteIndex(findingsDir)
+	return sealFinding(findingsDir, out.Draft)
 }
 
 // derivedRenderer holds what a derived finding is made from.

@@ -19,6 +19,7 @@ const notInSource = "not in the source"
 // derivedView is what the templates of a derived finding see: finished Markdown.
 type derivedView struct {
 	Title, ID, Folder, Date, Scope, Decision string
+	Corrects                                 string // link to the finding this one supersedes, or ""
 	Card                                     card
 	Outcome                                  []string
 	Sections                                 []derivedPart
@@ -129,6 +130,7 @@ func (r *derivedRenderer) view() (derivedView, error) {
 	w := r.words
 	v := derivedView{
 		Title: e.text(w.Title), ID: r.id, Folder: r.folder, Date: given(r.id[:len("2006-01-02")]), Scope: e.text(w.Scope),
+		Corrects: correctsLine(w.Supersedes),
 		Decision: w.DecisionLabel + ". Evidence: " + w.EvidenceLabel + ". " + e.text(w.Decision),
 		Card: card{
 			Sentence: e.text(w.Card.Sentence), Why: e.text(w.Card.Why), Caveat: e.text(w.Card.Caveat),

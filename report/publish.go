@@ -19,13 +19,17 @@ import (
 
 // Options say how to render. The zero value is right; no byte depends on it.
 type Options struct {
-	Threads int // of the database in memory; 0 leaves the choice to it
+	Threads    int // of the database in memory; 0 leaves the choice to it
+	Correction Correction
 }
 
 // Publish exports a campaign, renders its finding, seals both in findingsDir,
 // which must exist, and renews the index there. A finding that is already
 // published is bundle.ErrExists, a campaign that is not there ErrNoCampaign.
 func Publish(ctx context.Context, db *store.DB, campaign, findingsDir string, opt Options) (bundle.Sealed, error) {
+	if err := opt.Correction.check(findingsDir); err != nil {
+		return bundle.Sealed{}, err
+	}
 	data, err := Export(ctx, db, campaign)
 	if err != nil {
 		return bundle.Sealed{}, err
@@ -34,15 +38,11 @@ func Publish(ctx context.Context, db *store.DB, campaign, findingsDir string, op
 	if err != nil {
 		return bundle.Sealed{}, err
 	}
-	out, err := Render(ctx, Input{Data: data, Builder: builder, Threads: opt.Threads})
+	out, err := Render(ctx, Input{Data: data, Builder: builder, Threads: opt.Threads, Correction: opt.Correction})
 	if err != nil {
 		return bundle.Sealed{}, err
 	}
-	sealed, err := bundle.Seal(findingsDir, out.Draft)
-	if err != nil {
-		return bundle.Sealed{}, err
-	}
-	return sealed, bundle.WriteIndex(findingsDir)
+	return sealFinding(findingsDir, out.Draft)
 }
 
 // CurrentBuilder describes the running program, as far as its build knows.
@@ -184,11 +184,21 @@ func regenerate(ctx context.Context, findingsDir, folder string, opt Options) (r
 	if p.Format != bundle.Format || p.Finding.Kind == bundle.KindExternalPrior {
 		return regenerated{id: p.Finding.ID}, nil
 	}
-	out, err := Render(ctx, Input{Data: PublishedData(l), Builder: p.Builder, Threads: opt.Threads})
+	out, err := Render(ctx, PublishedInput(l, opt.Threads))
 	if err != nil {
 		return regenerated{}, err
 	}
 	return compareWith(l, out)
+}
+
+// PublishedInput is what a published finding was rendered from.
+func PublishedInput(l *bundle.Loaded, threads int) Input {
+	p := l.Manifest.Predicate
+	in := Input{Data: PublishedData(l), Builder: p.Builder, Threads: threads}
+	if p.Finding.Supersedes != "" {
+		in.Correction = Correction{Name: p.Finding.ID, Supersedes: p.Finding.Supersedes}
+	}
+	return in
 }
 
 // PublishedData are the files of a loaded bundle by their path in its folder.

@@ -28,6 +28,8 @@ type Input struct {
 	// Threads of the database in memory; 0 leaves the choice to it. No byte
 	// depends on it.
 	Threads int
+	// Correction is what the manifest says of one that corrects another finding.
+	Correction Correction
 }
 
 // Output is a rendered finding, ready to be sealed.
@@ -70,6 +72,8 @@ type pages struct {
 	titled string // its title, plain
 	folder string // of the bundle
 	kind   bundle.Kind
+	// supersedes is the finding this one corrects, "" for none.
+	supersedes string
 }
 
 // renderer holds what every part of a campaign's finding is made from.
@@ -96,7 +100,7 @@ func (r *renderer) open(ctx context.Context, in Input) (*session, error) {
 	if err := r.readFiles(); err != nil {
 		return nil, err
 	}
-	if err := r.name(); err != nil {
+	if err := r.name(in.Correction); err != nil {
 		return nil, err
 	}
 	s, err := openSession(ctx, in.Data.Files, in.Threads)
@@ -153,8 +157,13 @@ func (r *renderer) readFiles() error {
 	return nil
 }
 
-// name takes the names of the finding and its bundle from the plan.
-func (r *renderer) name() error {
+// name takes the names of the finding and its bundle from the plan; a correction
+// has names of its own.
+func (r *renderer) name(c Correction) error {
+	if c.Supersedes != "" {
+		r.id, r.folder, r.supersedes = c.Name, bundle.FolderName(c.Name), c.Supersedes
+		return bundle.CheckID(c.Name)
+	}
 	finding, _ := r.plan.Publication.Get("finding")
 	folder, _ := r.plan.Publication.Get("bundle")
 	id, ok := strings.CutSuffix(path.Base(finding), ".md")

@@ -12,7 +12,7 @@ import (
 func (r *renderer) predicate(builder bundle.Builder, files map[string][]byte) bundle.Predicate {
 	p := bundle.Predicate{
 		Format:  bundle.Format,
-		Finding: bundle.Finding{ID: r.id, Kind: r.kind},
+		Finding: bundle.Finding{ID: r.id, Kind: r.kind, Supersedes: r.supersedes},
 		Roles:   r.roles(),
 		PlanLock: &bundle.PlanLock{
 			CanonicalSHA256: r.lock.CanonicalSHA256, RedactedSHA256: r.lock.RedactedCanonicalSHA256, LockedAtUnixNs: r.lock.LockedAtUnixNs,

@@ -16,6 +16,7 @@ import (
 type view struct {
 	Title, ID, Folder, Campaign string
 	Date, Scope, Decision       string
+	Corrects                    string // link to the finding this one supersedes, or ""
 	ContextNote, OldEvidence    string
 	Card                        card
 	Outcome                     []string
@@ -80,7 +81,7 @@ type figuresView struct{ Outcome, Results, Engine, Resources []figure }
 func (r *renderer) view(plots []plotFile) view {
 	v := view{
 		Title: literal(r.title()), ID: r.id, Folder: r.folder, Campaign: given(code(r.plan.CampaignID)),
-		Date: given(r.id[:10]), Scope: r.scope(), Decision: r.decision(),
+		Date: given(r.id[:10]), Scope: r.scope(), Decision: r.decision(), Corrects: correctsLine(r.supersedes),
 		Card: r.card(), Outcome: r.outcome(), Config: r.config(), Client: r.client(), Rules: rulesTable(r.plan),
 		Eligibility: r.eligibility(), Results: r.results(), Comparisons: r.comparisons(), Engine: r.engine(),
 		Resources: r.resources(), Concurrency: r.concurrency(), Failures: r.failures(),

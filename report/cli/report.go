@@ -26,6 +26,7 @@ const findingsFolder = "findings"
 func reportCommand(env collect.Env) *cobra.Command {
 	var d database
 	var campaign, out, check, html string
+	var correction report.Correction
 	cmd := &cobra.Command{
 		Use: "report [--db DB --campaign ID -o FINDINGS | --check FINDINGS | --html FINDING [-o PAGE]]", Args: arguments(0, 0),
 		Short: "publish a campaign's finding; without flags render every bundle under findings/ again",
@@ -41,7 +42,7 @@ func reportCommand(env collect.Env) *cobra.Command {
 				return rerender(cmd.Context(), env, findingsFolder)
 			}
 			return d.use(false, func(db *store.DB) error {
-				return publish(cmd.Context(), env, db, campaign, out)
+				return publish(cmd.Context(), env, db, campaign, out, correction)
 			})
 		},
 	}
@@ -50,9 +51,12 @@ func reportCommand(env collect.Env) *cobra.Command {
 	flags.DurationVar(&d.wait, "wait", store.DefaultWait, "how long to wait for a database that another process holds")
 	flags.StringVar(&campaign, "campaign", "", "campaign to publish; may be left out when the database holds one")
 	flags.StringVarP(&out, "out", "o", findingsFolder, "findings folder; with --html the page to write")
+	flags.StringVar(&correction.Name, "name", "", "YYYY-MM-DD-NAME of a finding that corrects another; else the plan names it")
+	flags.StringVar(&correction.Supersedes, "supersedes", "", "name of the finding that this one corrects")
 	flags.StringVar(&html, "html", "", "print this finding as one HTML page, or write it with -o; a narrative or a bundle's folder")
 	flags.StringVar(&check, "check", "", "render every bundle of this folder again and compare; writes nothing")
 	cmd.MarkFlagsMutuallyExclusive("db", "check", "html")
+	cmd.MarkFlagsRequiredTogether("name", "supersedes")
 	return cmd
 }
 
@@ -79,7 +83,7 @@ func writePage(finding, out string) error {
 }
 
 // publish writes the finding and its bundle of one campaign.
-func publish(ctx context.Context, env collect.Env, db *store.DB, campaign, out string) error {
+func publish(ctx context.Context, env collect.Env, db *store.DB, campaign, out string, correction report.Correction) error {
 	id, err := chooseCampaign(ctx, db, campaign)
 	if err != nil {
 		return err
@@ -90,9 +94,9 @@ func publish(ctx context.Context, env collect.Env, db *store.DB, campaign, out s
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return fmt.Errorf("make findings folder: %w", err)
 	}
-	sealed, err := report.Publish(ctx, db, id, out, report.Options{})
+	sealed, err := report.Publish(ctx, db, id, out, report.Options{Correction: correction})
 	if errors.Is(err, bundle.ErrExists) {
-		return fmt.Errorf("%w; a published finding is never overwritten: choose another folder with -o", err)
+		return fmt.Errorf("%w; a published finding is never overwritten: choose another folder with -o, or correct it with --name and --supersedes", err)
 	}
 	if err != nil {
 		return err

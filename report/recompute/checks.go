@@ -129,7 +129,7 @@ func (s *shared) evaluate(l *bundle.Loaded) (*evaluation, error) {
 		return s.evidence, s.err
 	}
 	s.evaluated = true
-	in := report.Input{Data: report.PublishedData(l), Builder: l.Manifest.Predicate.Builder, Threads: s.opt.Threads}
+	in := report.PublishedInput(l, s.opt.Threads)
 	if isDerived(l) {
 		s.evidence, s.err = evaluateFacts(s.ctx, in)
 		return s.evidence, s.err

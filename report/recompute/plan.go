@@ -51,6 +51,9 @@ func checkPlan(l *bundle.Loaded) []bundle.Problem {
 	if !slices.ContainsFunc(pre.Inputs, func(in bundle.Input) bool { return in.Kind == "plan" && in.SHA256 == lock.BytesSHA256 }) {
 		p.add(lockFile, "the plan's file is not among the inputs of the manifest")
 	}
+	if pre.Finding.Supersedes != "" {
+		return p.list // the plan names the first finding; a correction has a name of its own
+	}
 	finding, _ := published.Publication.Get("finding")
 	same("finding of the plan, and of the manifest", strings.TrimSuffix(path.Base(finding), ".md"), pre.Finding.ID)
 	return p.list
