@@ -104,22 +104,45 @@ func (r *renderer) slots() []slot {
 	return out
 }
 
-// dots reads the observations of a strip. A value that a log axis cannot show is
-// left out; so is one that is missing.
-func (r *renderer) dots(s strip, slots []slot) []dot {
+// leftOut counts the observations of an arm that are not drawn: those without a
+// value, and those a log axis has no place for.
+type leftOut struct{ missing, offScale int }
+
+func (l leftOut) String() string {
+	var parts []string
+	if l.missing > 0 {
+		parts = append(parts, fmt.Sprintf("%d without a value", l.missing))
+	}
+	if l.offScale > 0 {
+		parts = append(parts, fmt.Sprintf("%d not drawable on a log axis", l.offScale))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// dots reads the observations of a strip, and counts by arm what cannot be drawn.
+func (r *renderer) dots(s strip, slots []slot) ([]dot, []leftOut) {
 	res := r.b.result(s.query)
 	arms := r.armOrder()
 	var out []dot
+	left := make([]leftOut, len(arms))
 	for i := range res.rows {
-		v, ok := res.number(i, s.column)
-		if !ok || res.flag(i, "excluded_warmup") || math.IsNaN(v) || math.IsInf(v, 0) || s.log && v <= 0 {
+		if res.flag(i, "excluded_warmup") {
 			continue
 		}
+		v, ok := res.number(i, s.column)
 		context, _ := res.whole(i, "context_tokens")
 		concurrency, _ := res.whole(i, "concurrency")
 		at := slices.Index(slots, slot{res.text(i, "workload"), context, concurrency})
 		arm := slices.Index(arms, res.text(i, "arm"))
 		if at < 0 || arm < 0 {
+			continue
+		}
+		switch {
+		case !ok || math.IsNaN(v) || math.IsInf(v, 0):
+			left[arm].missing++
+			continue
+		case s.log && v <= 0:
+			left[arm].offScale++
 			continue
 		}
 		// Arms stand side by side; requests of one arm are spread by their index,
@@ -132,13 +155,14 @@ func (r *renderer) dots(s strip, slots []slot) []dot {
 			arm: arm, cell: res.text(i, "cell"), filled: res.text(i, "eligibility") == "eligible",
 		})
 	}
-	return out
+	return out, left
 }
 
 func (r *renderer) stripPlot(s strip) (plotFile, bool, error) {
 	slots := r.slots()
-	dots := r.dots(s, slots)
-	if len(dots) == 0 {
+	dots, left := r.dots(s, slots)
+	anyLeft := slices.ContainsFunc(left, func(l leftOut) bool { return l != leftOut{} })
+	if len(dots) == 0 && (!anyLeft || s.query == "cell_points" || !r.anyDispatched()) {
 		return plotFile{}, false, nil
 	}
 	p := newPlot("", s.axis)
@@ -146,30 +170,50 @@ func (r *renderer) stripPlot(s strip) (plotFile, bool, error) {
 	p.X.Tick.Marker = plot.ConstantTicks(slotTicks(slots))
 	p.X.Tick.LineStyle.Width = 0
 	p.X.LineStyle.Width = 0
-	low, high := dots[0].y, dots[0].y
-	for _, d := range dots {
-		low, high = min(low, d.y), max(high, d.y)
-	}
-	if s.log {
-		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, logTicks{}
-		p.Y.Min, p.Y.Max = logRange(low, high)
-	} else {
-		p.Y.Tick.Marker = niceTicks{7}
-		p.Y.Min, p.Y.Max = 0, max(high*1.08, 1e-9)
-	}
+	s.scale(p, dots)
 	p.Add(gridLines{}, slotLines{slots}, dotPlotter{dots})
 	subtitle := "Every request is one point."
 	if slices.ContainsFunc(dots, func(d dot) bool { return !d.filled }) {
 		subtitle = "Every request is one point; hollow points are of cells that are not eligible."
 	}
-	if s.query == "cell_points" {
+	switch {
+	case s.query == "cell_points":
 		subtitle = "One point for each cell that is eligible; nothing is drawn for the others."
+		left = make([]leftOut, len(left))
+	case len(dots) == 0:
+		subtitle = "No request has a value that can be drawn; the legend counts them."
+	case anyLeft:
+		subtitle += " Those that cannot be drawn are counted in the legend."
 	}
 	f := plotFile{file: s.file, section: "results", alt: subtitle}
 	if s.file == strips[0].file {
 		f.caption = r.hollowCaption(dots) // once is enough
 	}
-	return r.finishPlot(picture{title: s.title, subtitle: subtitle, legend: r.stripLegend(dots), plot: p}, f)
+	return r.finishPlot(picture{title: s.title, subtitle: subtitle, legend: r.stripLegend(dots, left), plot: p}, f)
+}
+
+// scale sets the axis of values so that every point has its place on it.
+func (s strip) scale(p *plot.Plot, dots []dot) {
+	low, high := 1.0, 1.0 // an axis to stand empty, where there is no point
+	for i, d := range dots {
+		if i == 0 {
+			low, high = d.y, d.y
+		}
+		low, high = min(low, d.y), max(high, d.y)
+	}
+	if s.log {
+		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, logTicks{}
+		p.Y.Min, p.Y.Max = logRange(low, high)
+		return
+	}
+	p.Y.Tick.Marker = niceTicks{7}
+	p.Y.Min, p.Y.Max = 0, max(high*1.08, 1e-9)
+}
+
+// anyDispatched reports whether a request was sent at all.
+func (r *renderer) anyDispatched() bool {
+	n, _ := r.b.result("tally").whole(0, "requests_dispatched")
+	return n > 0
 }
 
 // finishPlot draws a picture and completes its file.
@@ -187,7 +231,7 @@ func (r *renderer) finishPlot(pic picture, f plotFile) (plotFile, bool, error) {
 	return f, true, nil
 }
 
-func (r *renderer) stripLegend(dots []dot) []legendEntry {
+func (r *renderer) stripLegend(dots []dot, left []leftOut) []legendEntry {
 	var out []legendEntry
 	for arm, name := range r.armOrder() {
 		var filled, hollow int
@@ -198,11 +242,16 @@ func (r *renderer) stripLegend(dots []dot) []legendEntry {
 				hollow++
 			}
 		}
-		if filled > 0 {
-			out = append(out, legendEntry{text: fmt.Sprintf("%s, n = %d", clean(name), filled), color: armColor(arm), shape: draw.CircleGlyph{}})
+		not := left[arm].String()
+		if not != "" {
+			not = "; " + not
+		}
+		if filled > 0 || hollow == 0 && not != "" {
+			out = append(out, legendEntry{text: fmt.Sprintf("%s, n = %d%s", clean(name), filled, not), color: armColor(arm), shape: draw.CircleGlyph{}})
+			not = ""
 		}
 		if hollow > 0 {
-			out = append(out, legendEntry{text: fmt.Sprintf("%s, not eligible, n = %d", clean(name), hollow), color: armColor(arm), shape: draw.RingGlyph{}})
+			out = append(out, legendEntry{text: fmt.Sprintf("%s, not eligible, n = %d%s", clean(name), hollow, not), color: armColor(arm), shape: draw.RingGlyph{}})
 		}
 	}
 	return out

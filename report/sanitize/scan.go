@@ -56,6 +56,7 @@ var rules = []rule{
 	{class: "private_address", literal: ":", pattern: regexp.MustCompile(`(?i)(?:^|[^0-9a-f:])(?:fe80|f[cd][0-9a-f]{2}):[0-9a-f:]*:[0-9a-f]*`)},
 	{class: "private_host", literal: ".", pattern: regexp.MustCompile(`(?i)[a-z0-9-]+\.(?:ts\.net|local|internal|lan)` + tokenEnd)},
 	{class: "machine_path", literal: "/", pattern: regexp.MustCompile(`(?:^|[\s"'=(,;:\[{|` + "`" + `])/[A-Za-z0-9_.-]+(?:/[^\s"']*)?`), keep: publicPath},
+	{class: "machine_path", literal: "file:", pattern: regexp.MustCompile(`(?i)(?:^|[^a-z])file:/`)},
 	{class: "machine_path", literal: `:\`, pattern: regexp.MustCompile(`(?:^|[^A-Za-z])[A-Za-z]:\\[A-Za-z0-9_]`)},
 	{class: "container_id", pattern: regexp.MustCompile(`(?:^|[^0-9a-fA-F])[0-9a-f]{64}(?:[^0-9a-fA-F]|$)`), keep: imageDigest},
 }
