@@ -83,7 +83,7 @@ func (r *renderer) timelinePlot(group slot) (plotFile, bool, error) {
 	}
 	f, _, err := r.finishPlot(pic, plotFile{
 		file: fmt.Sprintf("timeline-%s-%d.svg", slug(group.workload), group.context), section: "results",
-		alt: fmt.Sprintf("One bar is one request of each cell of %s, from the first request of its cell: waiting, reasoning, visible text.", where),
+		alt: "Every measured cell. One bar is one request, from the first request of its cell: waiting, reasoning, visible text.",
 	})
 	return f, true, err
 }
