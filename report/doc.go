@@ -9,6 +9,9 @@
 // verdicts, claims, the Markdown. So publishing, checking and regenerating are
 // one code path, and none of them but Export needs the campaign's database.
 //
+// A derived finding has no campaign: DeriveData reads a spec of sources, facts and
+// words, and Render makes the finding from those evidence files in the same way.
+//
 // What comes in: a database that ingest filled, or a published bundle. What goes
 // out: a bundle.Draft that package bundle seals, or a list of differences.
 //

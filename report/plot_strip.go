@@ -66,7 +66,7 @@ func (r *renderer) plots() ([]plotFile, error) {
 			out = append(out, f)
 		}
 	}
-	for _, make := range []func() ([]plotFile, error){r.timelinePlot, r.seriesPlots, r.bucketPlots} {
+	for _, make := range []func() ([]plotFile, error){r.timelinePlots, r.seriesPlots, r.bucketPlots} {
 		files, err := make()
 		if err != nil {
 			return nil, err

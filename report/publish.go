@@ -125,7 +125,7 @@ func Recheck(ctx context.Context, findingsDir string, opt Options) ([]Difference
 
 // Rerender renders every finding of the present format again and writes the files
 // that differ; it returns their names relative to findingsDir, none when all are
-// as they should be. Corrections below a narrative's end mark stay.
+// as they should be. A file that only an earlier rendering made is taken away. Corrections below a narrative's end mark stay.
 func Rerender(ctx context.Context, findingsDir string, opt Options) ([]string, error) {
 	folders, err := bundles(findingsDir)
 	if err != nil {
@@ -170,6 +170,9 @@ type regenerated struct {
 	want        map[string][]byte // by name relative to the findings folder
 	differences []Difference
 	tail        []byte // of the narrative, below the end mark
+	// stale are files that an earlier rendering made and this one does not: subjects
+	// of the manifest, unchanged since.
+	stale []string
 }
 
 func regenerate(ctx context.Context, findingsDir, folder string, opt Options) (regenerated, error) {
@@ -266,9 +269,20 @@ func (f *regenerated) compare(l *bundle.Loaded, folder, narrative string) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(have)) {
 		if _, ok := f.want[name]; !ok {
+			if unchangedSubject(l, name) {
+				f.stale = append(f.stale, name)
+			}
 			f.differences = append(f.differences, Difference{f.id, name, "follows from nothing in the evidence", -1})
 		}
 	}
+}
+
+// unchangedSubject reports whether a file is listed in the manifest with the digest
+// it has.
+func unchangedSubject(l *bundle.Loaded, name string) bool {
+	return slices.ContainsFunc(l.Manifest.Subject, func(s bundle.Subject) bool {
+		return s.Name == name && l.Files[name] != nil && l.Files[name].SHA256 == s.Digest.SHA256
+	})
 }
 
 func firstDifference(a, b []byte) int {
@@ -281,8 +295,9 @@ func firstDifference(a, b []byte) int {
 	return n
 }
 
-// write puts the rendered bytes in place of those that differ. Each file is
-// replaced in one step; a file that follows from nothing is left for its owner.
+// write puts the rendered bytes in place of those that differ, and takes away what
+// only an earlier rendering made. Each file is replaced in one step; another file
+// that follows from nothing is left for its owner.
 func (f *regenerated) write(findingsDir string) ([]string, error) {
 	var written []string
 	for _, d := range f.differences {
@@ -297,6 +312,12 @@ func (f *regenerated) write(findingsDir string) ([]string, error) {
 			return nil, err
 		}
 		written = append(written, d.File)
+	}
+	for _, name := range f.stale {
+		if err := os.Remove(filepath.Join(findingsDir, filepath.FromSlash(name))); err != nil {
+			return nil, err
+		}
+		written = append(written, name)
 	}
 	return written, nil
 }

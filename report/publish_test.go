@@ -120,7 +120,7 @@ func TestRecheckFindsAChangedNumberAndRerenderRepairsIt(t *testing.T) {
 	if text == before[testID+".md"]+correction {
 		t.Fatal("the narrative does not hold the number this test changes")
 	}
-	plot := filepath.Join(dir, testID+"-evidence", "plots", "timeline.svg")
+	plot := filepath.Join(dir, testID+"-evidence", "plots", "timeline-natural-4096.svg")
 	for name, data := range map[string]string{narrative: text, plot: "<svg/>"} {
 		if err := os.WriteFile(name, []byte(data), 0o644); err != nil {
 			t.Fatal(err)
@@ -134,7 +134,7 @@ func TestRecheckFindsAChangedNumberAndRerenderRepairsIt(t *testing.T) {
 	for _, d := range differences {
 		found = append(found, d.File)
 	}
-	want := []string{testID + "-evidence/plots/timeline.svg", testID + ".md"}
+	want := []string{testID + "-evidence/plots/timeline-natural-4096.svg", testID + ".md"}
 	if diff := cmp.Diff(want, found); diff != "" {
 		t.Errorf("differences (-want +got): %s", diff)
 	}

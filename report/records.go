@@ -112,11 +112,19 @@ func (r *renderer) post(v view, plots []plotFile) postView {
 	return p
 }
 
+// conditions says what a claim of a campaign is about: its row's key, the statistic
+// and how many values stand behind it.
 func conditions(c Claim) string {
-	if c.N == "" {
-		return "one value"
+	parts := strings.SplitN(c.ID, ":", 2)
+	key, column := parts[1], ""
+	if at := strings.LastIndexByte(key, ':'); at >= 0 {
+		key, column = key[:at], key[at+1:]
 	}
-	return "n = " + c.N
+	about := strings.ReplaceAll(column, "_", " ") + " of " + strings.ReplaceAll(key, "/", ", ")
+	if c.N != "" {
+		about += ", n = " + c.N
+	}
+	return about
 }
 
 // query is the name of the query a claim comes from.

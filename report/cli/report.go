@@ -31,6 +31,12 @@ func reportCommand(env collect.Env) *cobra.Command {
 		Use: "report [--db DB --campaign ID -o FINDINGS | --check FINDINGS | --html FINDING [-o PAGE]]", Args: arguments(0, 0),
 		Short: "publish a campaign's finding; without flags render every bundle under findings/ again",
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := onlyOne(cmd, "db", "check", "html"); err != nil {
+				return err
+			}
+			if d.path == "" && correction != (report.Correction{}) {
+				return collect.Usage(errors.New("--name and --supersedes publish a correction; give --db and --campaign with them"))
+			}
 			switch {
 			case check != "":
 				return recheck(cmd.Context(), env, check)
@@ -55,9 +61,22 @@ func reportCommand(env collect.Env) *cobra.Command {
 	flags.StringVar(&correction.Supersedes, "supersedes", "", "name of the finding that this one corrects")
 	flags.StringVar(&html, "html", "", "print this finding as one HTML page, or write it with -o; a narrative or a bundle's folder")
 	flags.StringVar(&check, "check", "", "render every bundle of this folder again and compare; writes nothing")
-	cmd.MarkFlagsMutuallyExclusive("db", "check", "html")
-	cmd.MarkFlagsRequiredTogether("name", "supersedes")
 	return cmd
+}
+
+// onlyOne refuses more than one of the flags as a usage error.
+func onlyOne(cmd *cobra.Command, flags ...string) error {
+	set := ""
+	for _, f := range flags {
+		if !cmd.Flags().Changed(f) {
+			continue
+		}
+		if set != "" {
+			return collect.Usage(fmt.Errorf("--%s and --%s exclude each other", set, f))
+		}
+		set = f
+	}
+	return nil
 }
 
 // printPage prints a finding's page; its links are those of the narrative.
