@@ -67,7 +67,7 @@ func (r *run) runAttempt(ctx context.Context, c plan.Cell, number int, rest []pl
 	a.out = startWriter(spool, func(error) { cancel(errStorage) }, a.judge)
 	a.monitor = &monitor{
 		client: client, readers: r.readersOf(c.Arm), anchor: r.anchor, out: a.out, progress: r.Progress, drainBound: r.drain,
-		answers: map[string][]record.Answer{}, inode: map[string]int64{},
+		answers: map[string][]record.Answer{}, inode: map[string]int64{}, onLost: func() { a.gone.Store(true) },
 	}
 	e, before, after, loopErr := a.measure(cellCtx)
 	if err := a.out.close(); err != nil {

@@ -3,6 +3,7 @@ package campaign
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -24,7 +25,8 @@ type armState struct {
 	protocol protocol
 
 	container *container // nil when none was named
-	readers   *readers   // nil until the container's control group is known
+	readers   *readers   // nil until the container was asked for its control group
+	group     sample.Group
 }
 
 func (p protocol) facts() map[string]string {
@@ -57,18 +59,21 @@ func (r *run) newArms(seen history) {
 	}
 }
 
-// readersOf are the samplers for an arm: with a container, its control group.
+// procRoot is the mount point of procfs.
+const procRoot = "/proc"
+
+// readersOf are the samplers for an arm: with a container, its control group,
+// looked up again before each attempt, since a container that was started anew
+// has another.
 func (r *run) readersOf(arm string) *readers {
 	a := r.arms[arm]
 	if a.container == nil {
 		return r.readers
 	}
-	if a.readers == nil {
-		group := ""
-		if state, err := a.container.inspect(); err == nil {
-			group = sample.GroupOf("/proc", state.State.Pid)
-		}
-		a.readers = &readers{gpu: r.readers.gpu, host: r.readers.host, cgroup: sample.NewCgroup("/sys/fs/cgroup", group)}
+	group := a.container.group(procRoot)
+	if a.readers == nil || !reflect.DeepEqual(group, a.group) {
+		a.group = group
+		a.readers = &readers{gpu: r.readers.gpu, host: r.readers.host, cgroup: sample.NewCgroup(sample.MountsOf(procRoot, r.cgroupBase), group)}
 	}
 	return a.readers
 }

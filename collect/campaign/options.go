@@ -11,6 +11,7 @@ import (
 
 	"assay/collect/plan"
 	"assay/collect/record"
+	"assay/collect/sample"
 )
 
 // Cadence of measurement.md section 11 and bounds of draining.
@@ -75,6 +76,12 @@ type Options struct {
 	// Lifecycle loads and restores engines; nil waits until an operator has.
 	Lifecycle Lifecycle
 
+	// GPU reads the GPUs; nil opens the driver of this host. It is closed when the
+	// run ends.
+	GPU sample.GPU
+
+	cgroupBase string // stands before the mount points of control groups, for tests
+
 	drain time.Duration // replaces drainBound, for tests; 0 keeps it
 
 	Progress Progress
@@ -131,6 +138,14 @@ func (o Options) withDefaults() (Options, error) {
 		}
 	}
 	return o, nil
+}
+
+// openGPU is what reads the GPUs.
+func (o Options) openGPU() sample.GPU {
+	if o.GPU != nil {
+		return o.GPU
+	}
+	return sample.OpenGPU()
 }
 
 // selected lists the cells to run, in plan order.

@@ -123,7 +123,7 @@ func (r *run) collect(ctx context.Context, h History, resumes bool) (err error) 
 		}
 	}
 	r.newArms(h.seen)
-	r.readers = &readers{gpu: sample.OpenGPU(), host: sample.NewHost("/proc"), cgroup: sample.NewCgroup("/sys/fs/cgroup", "")}
+	r.readers = &readers{gpu: r.openGPU(), host: sample.NewHost(procRoot), cgroup: sample.NewCgroup(sample.Mounts{}, sample.NoGroup(sample.ReasonNotConfigured))}
 	if !h.Started {
 		if err := r.note(record.EntryDispatch, ""); err != nil {
 			return err

@@ -1,0 +1,86 @@
+package sample
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"assay/collect/record"
+)
+
+// scriptedGPU answers each reading after the next of its delays.
+type scriptedGPU struct {
+	delays []time.Duration
+	reads  int
+	closed bool
+}
+
+func (g *scriptedGPU) Read(record.Anchor) []record.GPUSample {
+	delay := g.delays[g.reads]
+	g.reads++
+	time.Sleep(delay)
+	return []record.GPUSample{{Status: statusOK, GPUIndex: of(int64(g.reads))}}
+}
+
+func (g *scriptedGPU) Close() error {
+	g.closed = true
+	return nil
+}
+
+func TestADriverThatHangsStopsNothingAndIsNotAskedTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		driver := &scriptedGPU{delays: []time.Duration{0, 10 * time.Second, 0}}
+		g := newBoundedGPU(func() GPU { return driver }, 20*time.Second, 3*time.Second)
+		want := []struct {
+			status string
+			took   time.Duration
+			reads  int
+		}{
+			{"ok", 0, 1},
+			{"hung: the driver has not answered for 3 s", 3 * time.Second, 2},
+			{"hung: the driver has not answered for 5 s", 0, 2},
+			{"hung: the driver has not answered for 7 s", 0, 2},
+			{"hung: the driver has not answered for 9 s", 0, 2},
+			{"ok", 0, 3}, // the late answer is not used
+		}
+		for i, w := range want {
+			start := time.Now()
+			rows := g.Read(record.NewAnchor())
+			if len(rows) != 1 || rows[0].Status != w.status || time.Since(start) != w.took || driver.reads != w.reads {
+				t.Errorf("reading %d: %+v after %s, %d calls; want %+v", i, rows, time.Since(start), driver.reads, w)
+			}
+			if rows[0].Status == statusOK && *rows[0].GPUIndex == 2 {
+				t.Error("a late reading stands as one of now")
+			}
+			if !Hung(rows[0].Status) != (rows[0].Status == statusOK) || rows[0].Status != statusOK && rows[0].AtUnixNs == 0 {
+				t.Errorf("reading %d is not recognised or has no time: %+v", i, rows[0])
+			}
+			if i > 0 {
+				time.Sleep(2 * time.Second)
+			}
+		}
+		if err := g.Close(); err != nil || !driver.closed {
+			t.Errorf("closed %v: %v", driver.closed, err)
+		}
+	})
+}
+
+func TestADriverThatHangsAtItsStartIsLeftAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		starts := 0
+		g := newBoundedGPU(func() GPU { starts++; time.Sleep(time.Hour); return &noGPU{reason: "late"} }, 20*time.Second, 3*time.Second)
+		for i := range 3 {
+			if rows := g.Read(record.NewAnchor()); len(rows) != 1 || !Hung(rows[0].Status) || starts != 1 {
+				t.Errorf("reading %d: %+v, %d starts", i, rows, starts)
+			}
+		}
+		start := time.Now()
+		if err := g.Close(); err != nil || time.Since(start) != 0 {
+			t.Errorf("closing a driver that hangs: %v after %s", err, time.Since(start))
+		}
+		time.Sleep(2 * time.Hour)
+		if err := g.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
