@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"assay/analyze"
@@ -73,7 +74,7 @@ func fillTables(ctx context.Context, db *store.DB, dir string, files map[string]
 // keptViews are the views the named queries read, each after those it is made of.
 var keptViews = []string{
 	"request_metrics", "request_verdicts", "cell_verdicts", "cell_eligibility", "metric_withholdings", "cell_distributions", "cell_overlap",
-	"histogram_deltas", "histogram_summary", "counter_deltas", "engine_gauges", "sampling_intervals", "pair_comparability",
+	"histogram_deltas", "histogram_summary", "counter_deltas", "engine_gauges", "sampling_intervals", "cell_energy", "oom_counters", "cell_memory", "gpu_figures", "pair_comparability",
 	"campaign_repeats", "repeat_spread", "comparisons",
 	"capacity_facts", "concurrency_claims",
 }
@@ -98,8 +99,24 @@ func keepViews(ctx context.Context, conn *sql.Conn) error {
 // be null: what they hold instead. The plan is the bundle's own plan.json.
 var withheldColumns = map[string]string{"campaigns": "plan", "pages": "body_sha256"}
 
+// keptColumns are the columns of a table that a file of it has. A bundle that was
+// sealed before a column came to be has none of it: the column is null then, and
+// the table says whether it may be.
+func keptColumns(ctx context.Context, db *store.DB, table, path string) ([]string, error) {
+	rows, err := db.Query(ctx, "read columns", "SELECT column_name FROM (DESCRIBE SELECT * FROM read_parquet(?))", path)
+	have, err := store.Collect(rows, err, func(name *string) []any { return []any{name} })
+	if err != nil {
+		return nil, fmt.Errorf("not readable as table %s: %w", table, err)
+	}
+	return slices.DeleteFunc(sanitize.Columns(table), func(c string) bool { return !slices.Contains(have, c) }), nil
+}
+
 func fillTable(ctx context.Context, db *store.DB, p published, path, planText string) error {
-	columns := strings.Join(sanitize.Columns(p.table), ", ")
+	kept, err := keptColumns(ctx, db, p.table, path)
+	if err != nil {
+		return err
+	}
+	columns := strings.Join(kept, ", ")
 	into, values := columns, columns
 	args := []any{}
 	if extra, ok := withheldColumns[p.table]; ok {
@@ -111,7 +128,7 @@ func fillTable(ctx context.Context, db *store.DB, p published, path, planText st
 		args = append(args, text)
 	}
 	args = append(args, path)
-	_, err := db.SQL().ExecContext(ctx, fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM read_parquet(?)", p.table, into, values), args...)
+	_, err = db.SQL().ExecContext(ctx, fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM read_parquet(?)", p.table, into, values), args...)
 	if err != nil {
 		return fmt.Errorf("not readable as table %s: %w", p.table, store.Error("read parquet", err))
 	}

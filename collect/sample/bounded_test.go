@@ -1,6 +1,7 @@
 package sample
 
 import (
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,15 +12,14 @@ import (
 // scriptedGPU answers each reading after the next of its delays.
 type scriptedGPU struct {
 	delays []time.Duration
-	reads  int
+	reads  atomic.Int64
 	closed bool
 }
 
 func (g *scriptedGPU) Read(record.Anchor) []record.GPUSample {
-	delay := g.delays[g.reads]
-	g.reads++
-	time.Sleep(delay)
-	return []record.GPUSample{{Status: statusOK, GPUIndex: of(int64(g.reads))}}
+	n := g.reads.Add(1)
+	time.Sleep(g.delays[n-1])
+	return []record.GPUSample{{Status: statusOK, GPUIndex: &n}}
 }
 
 func (g *scriptedGPU) Close() error {
@@ -34,7 +34,7 @@ func TestADriverThatHangsStopsNothingAndIsNotAskedTwice(t *testing.T) {
 		want := []struct {
 			status string
 			took   time.Duration
-			reads  int
+			reads  int64
 		}{
 			{"ok", 0, 1},
 			{"hung: the driver has not answered for 3 s", 3 * time.Second, 2},
@@ -46,8 +46,8 @@ func TestADriverThatHangsStopsNothingAndIsNotAskedTwice(t *testing.T) {
 		for i, w := range want {
 			start := time.Now()
 			rows := g.Read(record.NewAnchor())
-			if len(rows) != 1 || rows[0].Status != w.status || time.Since(start) != w.took || driver.reads != w.reads {
-				t.Errorf("reading %d: %+v after %s, %d calls; want %+v", i, rows, time.Since(start), driver.reads, w)
+			if len(rows) != 1 || rows[0].Status != w.status || time.Since(start) != w.took || driver.reads.Load() != w.reads {
+				t.Errorf("reading %d: %+v after %s, %d calls; want %+v", i, rows, time.Since(start), driver.reads.Load(), w)
 			}
 			if rows[0].Status == statusOK && *rows[0].GPUIndex == 2 {
 				t.Error("a late reading stands as one of now")
@@ -67,11 +67,11 @@ func TestADriverThatHangsStopsNothingAndIsNotAskedTwice(t *testing.T) {
 
 func TestADriverThatHangsAtItsStartIsLeftAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		starts := 0
-		g := newBoundedGPU(func() GPU { starts++; time.Sleep(time.Hour); return &noGPU{reason: "late"} }, 20*time.Second, 3*time.Second)
+		var starts atomic.Int64
+		g := newBoundedGPU(func() GPU { starts.Add(1); time.Sleep(time.Hour); return &noGPU{reason: "late"} }, 20*time.Second, 3*time.Second)
 		for i := range 3 {
-			if rows := g.Read(record.NewAnchor()); len(rows) != 1 || !Hung(rows[0].Status) || starts != 1 {
-				t.Errorf("reading %d: %+v, %d starts", i, rows, starts)
+			if rows := g.Read(record.NewAnchor()); len(rows) != 1 || !Hung(rows[0].Status) || starts.Load() != 1 {
+				t.Errorf("reading %d: %+v, %d starts", i, rows, starts.Load())
 			}
 		}
 		start := time.Now()
