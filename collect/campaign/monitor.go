@@ -47,7 +47,8 @@ type monitor struct {
 	onLost  func()                     // called at once when a GPU is gone
 }
 
-// readers are the sources on the host, opened once for the whole campaign.
+// readers are the sources on the host. GPU and host are opened once for the whole
+// campaign.
 type readers struct {
 	gpu    sample.GPU
 	host   *sample.Host

@@ -80,7 +80,8 @@ type Options struct {
 	// run ends.
 	GPU sample.GPU
 
-	cgroupBase string // stands before the mount points of control groups, for tests
+	proc       string // mount point of procfs, "" for /proc; for tests
+	cgroupBase string // stands before the mount points of control groups; for tests
 
 	drain time.Duration // replaces drainBound, for tests; 0 keeps it
 
@@ -114,6 +115,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.drain == 0 {
 		o.drain = drainBound
+	}
+	if o.proc == "" {
+		o.proc = "/proc"
 	}
 	if o.DockerSocket == "" {
 		o.DockerSocket = DefaultDockerSocket

@@ -284,7 +284,7 @@ func (p *preflight) container() {
 		return
 	}
 	p.add("container", CheckOK, state.State.Status, "")
-	if group := sample.GroupOf(procRoot, state.State.Pid); group.Reason != "" {
+	if group := sample.GroupOf(p.proc, state.State.Pid); group.Reason != "" {
 		p.add("control group", CheckWarn, group.Reason, "run the collector on the engine's host, outside a container")
 	} else {
 		p.add("control group", CheckOK, "visible", "")

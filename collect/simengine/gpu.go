@@ -35,7 +35,9 @@ func NewGPU(count int, engines ...*Engine) *GPU {
 	return &GPU{count: count, load: func() int {
 		running := 0
 		for _, e := range engines {
-			running += e.current().sched.batch()
+			if p := e.current(); p != nil { // nil until it is served
+				running += p.sched.batch()
+			}
 		}
 		return running
 	}}
