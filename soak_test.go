@@ -37,11 +37,11 @@ const (
 	soakCoreShare = 0.01     // of one core
 )
 
-// soakCell is a cell of two streams at once, a chunk every 100 ms. All together
-// last as long as the test wants.
+// A request is a stream of this many chunks; two are open at a time. They are slow,
+// so that what the collector costs is mostly what its sampler costs.
 const (
 	soakChunks   = 20
-	soakInterval = 100 * time.Millisecond
+	soakInterval = 250 * time.Millisecond
 )
 
 func soakSpec(cells, requests int) string {
@@ -100,7 +100,7 @@ func TestSoak(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	const requests = 60 // a minute: thirty rounds of two requests of two seconds
+	const requests = 24 // a minute: twelve rounds of two requests of five seconds
 	seconds := *minutes * 60
 	cells, each := int(seconds/60), requests
 	if cells < 2 {

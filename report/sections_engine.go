@@ -116,16 +116,6 @@ func (r *renderer) bucket(t *table, row int, quantile, reason string) string {
 	return r.b.claim("engine_histograms", row, low) + " to " + r.b.claim("engine_histograms", row, high)
 }
 
-func (r *renderer) host() string {
-	h := r.b.result("host")
-	t := newTable("Arm", "Readings>", "Memory available min>", "Memory total>", "Load, highest>", "OOM kills added>", "Client memory max>")
-	for i := range h.rows {
-		at := func(column string) string { return r.b.or(t, "host", i, column, "not read") }
-		t.add(given(literal(h.text(i, "arm"))), at("samples"), at("mem_available_min_bytes"), at("mem_total_bytes"), at("load_1m_max"), at("oom_kills_added"), at("client_rss_max_bytes"))
-	}
-	return orNone(t, "The host was not read.")
-}
-
 func orNone(t *table, otherwise string) string {
 	if len(t.rows) == 0 {
 		return otherwise + "\n"

@@ -86,6 +86,23 @@ func (r *renderer) energy() (table, without string) {
 	return t.String(), none.String()
 }
 
+func (r *renderer) host() string {
+	h := r.b.result("host")
+	t := newTable("Arm", "Readings>", "Memory available min>", "Memory total>", "Swap free min>", "Load, highest>", "Client memory max>")
+	for i := range h.rows {
+		at := func(column, why string) string {
+			reason := r.b.quote("host", i, why)
+			if reason == "" {
+				reason = r.b.quote("host", i, "why_without")
+			}
+			return r.b.or(t, "host", i, column, reason)
+		}
+		t.add(given(literal(h.text(i, "arm"))), r.b.claim("host", i, "samples"), at("mem_available_min_bytes", "why_no_mem_available"),
+			at("mem_total_bytes", "why_no_mem_total"), at("swap_free_min_bytes", "why_no_swap"), at("load_1m_max", "why_no_load"), at("client_rss_max_bytes", "why_without"))
+	}
+	return orNone(t, "The host was not read.")
+}
+
 func (r *renderer) cgroup() string {
 	c := r.b.result("cgroup")
 	t := newTable("Arm", "Version>", "Readings>", "Memory in use, page cache included, max>", "Anonymous max>", "Page cache max>", "Page cache not used lately, max>",

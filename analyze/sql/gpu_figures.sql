@@ -27,7 +27,7 @@ WITH quantities AS (
     WHERE q.always OR g.phase = 'during'
 ), kept AS (
     SELECT campaign, arm, gpu, quantity, place, unit, list(value ORDER BY value) FILTER (value IS NOT NULL) AS v, count(value) AS n,
-        count(*) - count(value) AS without, min(why) FILTER (value IS NULL) AS reason
+        count(*) - count(value) AS without, string_agg(DISTINCT why, '; ' ORDER BY why) FILTER (value IS NULL) AS reason
     FROM quantities GROUP BY ALL
 )
 SELECT campaign, arm, gpu, quantity, unit, n, v[1] AS min, v[(50 * n + 99) // 100] AS p50, v[-1] AS max,
@@ -47,4 +47,4 @@ COMMENT ON COLUMN gpu_figures.p50 IS 'Median, nearest rank.';
 COMMENT ON COLUMN gpu_figures.max IS 'Highest reading.';
 COMMENT ON COLUMN gpu_figures.total IS 'Of clocks_reduced: how many readings.';
 COMMENT ON COLUMN gpu_figures.without IS 'Readings without a value.';
-COMMENT ON COLUMN gpu_figures.reason IS 'Why some have none: the first reason in the alphabet.';
+COMMENT ON COLUMN gpu_figures.reason IS 'Why some have none: every reason, in the order of the alphabet.';

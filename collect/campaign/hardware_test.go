@@ -72,7 +72,7 @@ func TestHungDriverIsAProblemAndStopsNothing(t *testing.T) {
 	_, a := sim(t, "model-a", nil)
 	o := options(t, smallPlan(t, nil), a, a)
 	o.OnlyArm, o.CellGlob = "baseline", "*warmup*"
-	hung := [2]string{"hung: the driver has not answered for 3 s", "hung: the driver has not answered for 3 s"}
+	hung := [2]string{"hung: the driver did not answer in time", "hung: the driver did not answer in time"}
 	o.GPU = &playedGPU{statuses: [][2]string{{"ok", "ok"}, hung, {"ok", "ok"}}}
 	summary, err := Run(t.Context(), o)
 	if err != nil || summary.States[StateComplete] != 1 || len(summary.Stops) != 0 {

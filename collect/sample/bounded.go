@@ -1,7 +1,6 @@
 package sample
 
 import (
-	"fmt"
 	"time"
 
 	"assay/collect/record"
@@ -71,7 +70,7 @@ func (b *boundedGPU) Read(anchor record.Anchor) []record.GPUSample {
 
 // hung is the row that stands for a reading that has not come back.
 func (b *boundedGPU) hung(anchor record.Anchor) []record.GPUSample {
-	s := record.GPUSample{Status: fmt.Sprintf("%s the driver has not answered for %d s", hungWord, int64(time.Since(b.since).Seconds()))}
+	s := record.GPUSample{Status: hungWord + " the driver did not answer in time"}
 	s.AtNs, s.AtUnixNs = anchor.Now()
 	return []record.GPUSample{s}
 }

@@ -279,7 +279,10 @@ CREATE TABLE IF NOT EXISTS gpu_samples (
     sample_seq BIGINT NOT NULL, phase VARCHAR NOT NULL, at_ns BIGINT NOT NULL, status VARCHAR NOT NULL,
     gpu_index BIGINT, gpu VARCHAR, gpu_name VARCHAR, memory_total_bytes BIGINT, memory_used_bytes BIGINT, memory_free_bytes BIGINT,
     utilization_percent BIGINT, memory_busy_percent BIGINT, power_mw BIGINT, energy_mj BIGINT, sm_clock_mhz BIGINT, memory_clock_mhz BIGINT, temperature_c BIGINT, throttle_reasons BIGINT,
-    gpu_source VARCHAR, driver_version VARCHAR, memory_api VARCHAR, memory_reserved_bytes BIGINT, power_average_mw BIGINT, power_instant_mw BIGINT, power_limit_mw BIGINT, graphics_clock_mhz BIGINT, performance_state BIGINT, pcie_tx_kb_s BIGINT, pcie_rx_kb_s BIGINT, pcie_gen BIGINT, pcie_width BIGINT, pcie_replays BIGINT, ecc_corrected_errors BIGINT, ecc_uncorrected_errors BIGINT, compute_processes BIGINT, process_memory_bytes BIGINT, missing VARCHAR);
+    gpu_source VARCHAR, driver_version VARCHAR, memory_api VARCHAR, memory_reserved_bytes BIGINT, power_average_mw BIGINT,
+    power_instant_mw BIGINT, power_limit_mw BIGINT, graphics_clock_mhz BIGINT, performance_state BIGINT, pcie_tx_kb_s BIGINT,
+    pcie_rx_kb_s BIGINT, pcie_gen BIGINT, pcie_width BIGINT, pcie_replays BIGINT, ecc_corrected_errors BIGINT,
+    ecc_uncorrected_errors BIGINT, compute_processes BIGINT, process_memory_bytes BIGINT, missing VARCHAR);
 COMMENT ON TABLE gpu_samples IS 'One row per GPU and reading.';
 COMMENT ON COLUMN gpu_samples.campaign IS 'Campaign.';
 COMMENT ON COLUMN gpu_samples.arm IS 'Arm.';
@@ -328,7 +331,10 @@ CREATE TABLE IF NOT EXISTS cgroup_samples (
     sample_seq BIGINT NOT NULL, phase VARCHAR NOT NULL, at_ns BIGINT NOT NULL, status VARCHAR NOT NULL,
     memory_current_bytes BIGINT, memory_peak_bytes BIGINT, memory_max_bytes BIGINT, anon_bytes BIGINT, file_bytes BIGINT, shmem_bytes BIGINT,
     oom_events BIGINT, oom_kill_events BIGINT, cpu_usage_us BIGINT, throttled_us BIGINT,
-    cgroup_version BIGINT, group_number BIGINT, memory_high_bytes BIGINT, swap_current_bytes BIGINT, swap_max_bytes BIGINT, inactive_file_bytes BIGINT, kernel_bytes BIGINT, max_events BIGINT, oom_group_kill_events BIGINT, throttled_periods BIGINT, cpu_quota_us BIGINT, cpu_period_us BIGINT, pids BIGINT, memory_pressure_us BIGINT, memory_stalled_us BIGINT, cpu_pressure_us BIGINT, io_pressure_us BIGINT, missing VARCHAR);
+    cgroup_version BIGINT, group_number BIGINT, memory_high_bytes BIGINT, swap_current_bytes BIGINT, swap_max_bytes BIGINT,
+    inactive_file_bytes BIGINT, kernel_bytes BIGINT, max_events BIGINT, oom_group_kill_events BIGINT, throttled_periods BIGINT,
+    cpu_quota_us BIGINT, cpu_period_us BIGINT, pids BIGINT, memory_pressure_us BIGINT, memory_stalled_us BIGINT,
+    cpu_pressure_us BIGINT, io_pressure_us BIGINT, missing VARCHAR);
 COMMENT ON TABLE cgroup_samples IS 'One row per reading of the engine''s control group.';
 COMMENT ON COLUMN cgroup_samples.campaign IS 'Campaign.';
 COMMENT ON COLUMN cgroup_samples.arm IS 'Arm.';
