@@ -111,16 +111,21 @@ func TestEveryMethodCaseIsTested(t *testing.T) {
 	}
 }
 
-func TestMethodCases(t *testing.T) {
+func TestMethodCases(t *testing.T) { playMethodCases(t, methodCases()) }
+
+// playMethodCases loads every case into one database, asks the views, and publishes what
+// is looked at.
+func playMethodCases(t *testing.T, cases []methodCase) {
+	t.Helper()
 	var runs []*ingesttest.Run
-	for _, c := range methodCases() {
+	for _, c := range cases {
 		run := ingesttest.NewRun(t, planWith(t, c.id, c.change, c.cells...))
 		c.build(run)
 		runs = append(runs, run)
 	}
 	db := methodDatabase(t, runs...)
 	narratives := published{db: db, folder: filepath.Join(t.TempDir(), "findings"), texts: map[string]string{}}
-	for _, c := range methodCases() {
+	for _, c := range cases {
 		t.Run(c.id, func(t *testing.T) {
 			for query, want := range c.want {
 				var lines []string

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"assay/analyze"
@@ -134,8 +135,24 @@ func keepViews(ctx context.Context, conn *sql.Conn) error {
 // be null: what they hold instead. The plan is the bundle's own plan.json.
 var withheldColumns = map[string]string{"campaigns": "plan", "pages": "body_sha256"}
 
+// keptColumns are the columns of a table that a file of it has. A bundle that was
+// sealed before a column came to be has none of it: the column is null then, and
+// the table says whether it may be.
+func keptColumns(ctx context.Context, db *store.DB, table, path string) ([]string, error) {
+	rows, err := db.Query(ctx, "read columns", "SELECT column_name FROM (DESCRIBE SELECT * FROM read_parquet(?))", path)
+	have, err := store.Collect(rows, err, func(name *string) []any { return []any{name} })
+	if err != nil {
+		return nil, fmt.Errorf("not readable as table %s: %w", table, err)
+	}
+	return slices.DeleteFunc(sanitize.Columns(table), func(c string) bool { return !slices.Contains(have, c) }), nil
+}
+
 func fillTable(ctx context.Context, db *store.DB, p published, path, planText string) error {
-	columns := strings.Join(sanitize.Columns(p.table), ", ")
+	kept, err := keptColumns(ctx, db, p.table, path)
+	if err != nil {
+		return err
+	}
+	columns := strings.Join(kept, ", ")
 	into, values := columns, columns
 	args := []any{}
 	if extra, ok := withheldColumns[p.table]; ok {
@@ -147,7 +164,7 @@ func fillTable(ctx context.Context, db *store.DB, p published, path, planText st
 		args = append(args, text)
 	}
 	args = append(args, path)
-	_, err := db.SQL().ExecContext(ctx, fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM read_parquet(?)", p.table, into, values), args...)
+	_, err = db.SQL().ExecContext(ctx, fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM read_parquet(?)", p.table, into, values), args...)
 	if err != nil {
 		return fmt.Errorf("not readable as table %s: %w", p.table, store.Error("read parquet", err))
 	}

@@ -20,7 +20,7 @@ const dataSchema = "assay/data/v1"
 
 // unitSuffixes says the unit a column's name ends in.
 var unitSuffixes = []struct{ suffix, unit string }{
-	{"_unix_ns", "ns since 1970 UTC"}, {"_ns", "ns"}, {"_us", "µs"}, {"_s", "s"}, {"_bytes", "B"}, {"_tokens", "tokens"},
+	{"_unix_ns", "ns since 1970 UTC"}, {"_ns", "ns"}, {"_us", "µs"}, {"_kb_s", "KB/s"}, {"_s", "s"}, {"_bytes", "B"}, {"_tokens", "tokens"},
 	{"_chars", "characters"}, {"_percent", "%"}, {"_mw", "mW"}, {"_mj", "mJ"}, {"_mhz", "MHz"}, {"_c", "°C"}, {"_words", "words"},
 }
 

@@ -116,46 +116,6 @@ func (r *renderer) bucket(t *table, row int, quantile, reason string) string {
 	return r.b.claim("engine_histograms", row, low) + " to " + r.b.claim("engine_histograms", row, high)
 }
 
-func (r *renderer) resources() resourcesView {
-	return resourcesView{GPU: r.gpu(), Host: r.host(), Cgroup: r.cgroup(), Gauges: r.gauges()}
-}
-
-func (r *renderer) gpu() string {
-	g := r.b.result("gpu")
-	t := newTable("Arm", "GPU", "Readings>", "Memory used max>", "Memory free min>", "Memory total>", "Utilisation p50 / max", "Power max>", "SM clock p50>", "Temperature max>", "Readings with reduced clocks>")
-	for i := range g.rows {
-		at := func(column string) string { return r.b.or(t, "gpu", i, column, r.b.quote("gpu", i, "why_without")) }
-		t.add(given(literal(g.text(i, "arm"))), given(literal(strings.TrimSpace(g.text(i, "gpu")+" "+g.text(i, "gpu_name")))), at("samples"),
-			at("memory_used_max_bytes"), at("memory_free_min_bytes"), at("memory_total_bytes"),
-			at("utilization_p50_percent")+" / "+at("utilization_max_percent"), at("power_max_mw"), at("sm_clock_p50_mhz"), at("temperature_max_c"), at("clocks_reduced")+" of "+at("clock_reasons_known"))
-	}
-	return orNone(t, "No GPU was read.")
-}
-
-func (r *renderer) host() string {
-	h := r.b.result("host")
-	t := newTable("Arm", "Readings>", "Memory available min>", "Memory total>", "Load, highest>", "OOM kills added>", "Client memory max>")
-	for i := range h.rows {
-		at := func(column string) string { return r.b.or(t, "host", i, column, "not read") }
-		t.add(given(literal(h.text(i, "arm"))), at("samples"), at("mem_available_min_bytes"), at("mem_total_bytes"), at("load_1m_max"), at("oom_kills_added"), at("client_rss_max_bytes"))
-	}
-	return orNone(t, "The host was not read.")
-}
-
-func (r *renderer) cgroup() string {
-	c := r.b.result("cgroup")
-	t := newTable("Arm", "Readings>", "Memory current max>", "Memory peak>", "Limit>", "OOM events added>", "OOM kills added>")
-	for i := range c.rows {
-		reason := r.b.quote("cgroup", i, "why_without")
-		if n, _ := c.whole(i, "samples"); n > 0 {
-			reason = "not set, or not exposed"
-		}
-		at := func(column string) string { return r.b.or(t, "cgroup", i, column, reason) }
-		t.add(given(literal(c.text(i, "arm"))), at("samples"), at("memory_current_max_bytes"), at("memory_peak_bytes"), at("memory_limit_bytes"), at("oom_events_added"), at("oom_kills_added"))
-	}
-	return orNone(t, "The engine's control group was not read.")
-}
-
 func orNone(t *table, otherwise string) string {
 	if len(t.rows) == 0 {
 		return otherwise + "\n"

@@ -20,6 +20,7 @@ func (r *renderer) failures() failuresView {
 	v.Outcomes = orNone(t, "There is no request.")
 	v.Stops, v.Withheld, v.Problems = r.stops(), r.withheld(), r.problems()
 	v.Attempts, v.Repeats = r.attempts()
+	v.OOM = r.oom()
 	return v
 }
 
@@ -91,12 +92,12 @@ func (r *renderer) problems() string {
 func (r *renderer) sampling() samplingView {
 	var v samplingView
 	s := r.b.result("sampling")
-	t := newTable("Arm", "Source", "Samples>", "During cells>", "Fewest in a cell>", "Errors>", "Interval min>", "p50>", "max>")
+	t := newTable("Arm", "Source", "Samples>", "During cells>", "Good of those expected>", "Gaps>", "Errors>", "Interval min>", "p50>", "max>")
 	for i := range s.rows {
 		at := func(column string) string {
 			return r.b.or(t, "sampling", i, column, "fewer than two samples during a cell")
 		}
-		t.add(given(literal(s.text(i, "arm"))), literal(s.text(i, "source")), at("samples"), at("during"), at("during_min"), at("errors"), at("min_ns"), at("p50_ns"), at("max_ns"))
+		t.add(given(literal(s.text(i, "arm"))), literal(s.text(i, "source")), at("samples"), at("during"), r.b.or(t, "sampling", i, "good", "the run does not state its interval")+" of "+r.b.or(t, "sampling", i, "expected", "the run does not state its interval"), r.b.or(t, "sampling", i, "gaps", "the run does not state its interval"), at("errors"), at("min_ns"), at("p50_ns"), at("max_ns"))
 	}
 	v.Table = t.String()
 	thin := newTable("File", "Rule", "keep every>", "Rows before>", "Rows published>")

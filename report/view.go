@@ -65,11 +65,11 @@ type engineView struct {
 	Unexposed  []string
 }
 
-type resourcesView struct{ GPU, Host, Cgroup, Gauges string }
+type resourcesView struct{ GPU, Energy, NoEnergy, Host, Cgroup, Gauges string }
 
 type concurrencyView struct{ Claims, Facts string }
 
-type failuresView struct{ Outcomes, Stops, Attempts, Repeats, Withheld, Problems string }
+type failuresView struct{ Outcomes, Stops, OOM, Attempts, Repeats, Withheld, Problems string }
 
 type samplingView struct{ Table, Thinned string }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -67,7 +68,7 @@ func (r *run) runAttempt(ctx context.Context, c plan.Cell, number int, rest []pl
 	a.out = startWriter(spool, func(error) { cancel(errStorage) }, a.judge)
 	a.monitor = &monitor{
 		client: client, readers: r.readersOf(c.Arm), anchor: r.anchor, out: a.out, progress: r.Progress, drainBound: r.DrainBound,
-		answers: map[string][]record.Answer{}, inode: map[string]int64{},
+		answers: map[string][]record.Answer{}, inode: map[string]int64{}, onLost: func() { a.gone.Store(true) },
 	}
 	e, before, after, loopErr := a.measure(cellCtx)
 	if err := a.out.close(); err != nil {
@@ -100,6 +101,9 @@ func (r *run) runAttempt(ctx context.Context, c plan.Cell, number int, rest []pl
 	if _, err := record.Convert(folder, map[string]string{"assay.plan_sha256": r.digest}); err != nil {
 		return a, stops, fmt.Errorf("cell %s: %w: %w", c.ID, errStorage, err)
 	}
+	// The conversion leaves tens of MiB of garbage. Between two cells nothing is
+	// measured, so it is collected now and not while the next one is.
+	debug.FreeOSMemory()
 	return a, stops, nil
 }
 

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"assay/collect/sample"
 )
 
 // DefaultDockerSocket is where the Docker Engine listens.
@@ -55,6 +57,15 @@ func (c *container) inspect() (containerState, error) {
 		return state, errNotVisible
 	}
 	return state, nil
+}
+
+// group is the control group of the container's first process, read below proc.
+func (c *container) group(proc string) sample.Group {
+	state, err := c.inspect()
+	if err != nil {
+		return sample.NoGroup("the Docker Engine does not answer for this container")
+	}
+	return sample.GroupOf(proc, state.State.Pid)
 }
 
 // ContainerFacts are the identity facts of a container. The error says that it

@@ -3,6 +3,7 @@ package campaign
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -24,7 +25,8 @@ type armState struct {
 	protocol protocol
 
 	container *container // nil when none was named
-	readers   *readers   // nil until the container's control group is known
+	group     sample.Group
+	cgroup    *sample.Cgroup // reads group; nil before the first attempt
 }
 
 func (p protocol) facts() map[string]string {
@@ -57,20 +59,19 @@ func (r *run) newArms(seen history) {
 	}
 }
 
-// readersOf are the samplers for an arm: with a container, its control group.
+// readersOf are the samplers for an arm. With a container its control group is
+// looked up again before each attempt, since a container that was started anew
+// has another.
 func (r *run) readersOf(arm string) *readers {
 	a := r.arms[arm]
-	if a.container == nil {
-		return r.readers
+	group := sample.NoGroup(sample.ReasonNotConfigured)
+	if a.container != nil {
+		group = a.container.group(r.proc)
 	}
-	if a.readers == nil {
-		group := ""
-		if state, err := a.container.inspect(); err == nil {
-			group = sample.GroupOf("/proc", state.State.Pid)
-		}
-		a.readers = &readers{gpu: r.readers.gpu, host: r.readers.host, cgroup: sample.NewCgroup("/sys/fs/cgroup", group)}
+	if a.cgroup == nil || !reflect.DeepEqual(group, a.group) {
+		a.group, a.cgroup = group, sample.NewCgroup(sample.MountsOf(r.proc, r.cgroupBase), group)
 	}
-	return a.readers
+	return &readers{gpu: r.gpu, host: r.host, cgroup: a.cgroup}
 }
 
 // containerFacts are what the Docker Engine says about the arm's container;

@@ -42,10 +42,13 @@ type monitor struct {
 	answers map[string][]record.Answer // by phase
 	oom     []int64                    // oom_kill events of the control group, as read
 	inode   map[string]int64           // inode of the control group, by phase
-	gpuLost bool
+	gpuLost string                     // what the driver said of a GPU that is gone, "" for none
+	gpuHung bool                       // said that the driver does not answer
+	onLost  func()                     // called at once when a GPU is gone
 }
 
-// readers are the sources on the host, opened once for the whole campaign.
+// readers are the sources on the host. GPU and host are opened once for the whole
+// campaign.
 type readers struct {
 	gpu    sample.GPU
 	host   *sample.Host
@@ -144,8 +147,8 @@ func (m *monitor) deaths() []string {
 	if n := len(m.oom); n > 0 && m.oom[n-1] > m.oom[0] {
 		signs = append(signs, "the kernel killed a process of the engine's control group for memory")
 	}
-	if m.gpuLost {
-		signs = append(signs, "the driver says that a GPU is lost")
+	if m.gpuLost != "" {
+		signs = append(signs, "the driver says of a GPU: "+m.gpuLost)
 	}
 	return signs
 }
@@ -187,7 +190,7 @@ func (m *monitor) sample(phase string) {
 	gpus, cgroups, host := m.readers.gpu.Read(m.anchor), m.readers.cgroup.Read(m.anchor), m.readers.host.Read(m.anchor)
 	for i := range gpus {
 		gpus[i].Seq, gpus[i].Phase = m.seq, phase
-		m.gpuLost = m.gpuLost || gpus[i].Status == "lost"
+		m.watchGPU(gpus[i].Status)
 	}
 	for i := range cgroups {
 		cgroups[i].Seq, cgroups[i].Phase = m.seq, phase
@@ -203,6 +206,24 @@ func (m *monitor) sample(phase string) {
 	add(m.out, record.GPU, gpus...)
 	add(m.out, record.Cgroup, cgroups...)
 	add(m.out, record.Host, host)
+}
+
+// watchGPU ends dispatch when a GPU is gone, and notes the beginning and the end
+// of a time in which the driver does not answer.
+func (m *monitor) watchGPU(status string) {
+	if sample.Lost(status) && m.gpuLost == "" {
+		m.gpuLost = status
+		m.problem("gpu_lost", "gpu", "the driver says of a GPU: "+status)
+		m.onLost()
+	}
+	switch hung := sample.Hung(status); {
+	case hung && !m.gpuHung:
+		m.problem("gpu_driver_hung", "gpu", "the driver did not answer in time; no second call is made until the first has come back")
+		m.gpuHung = true
+	case !hung && m.gpuHung:
+		m.problem("gpu_driver_answers", "gpu", "the driver answers again")
+		m.gpuHung = false
+	}
 }
 
 // skipped reports ticks at which the reading before was still under way.

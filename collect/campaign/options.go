@@ -11,6 +11,7 @@ import (
 
 	"assay/collect/plan"
 	"assay/collect/record"
+	"assay/collect/sample"
 )
 
 // Cadence of measurement.md section 11 and bounds of draining.
@@ -78,6 +79,12 @@ type Options struct {
 	// DrainBound is the longest wait until an engine is idle; 0 is the 120 s of
 	// measurement.md section 11.
 	DrainBound time.Duration
+	// GPU reads the GPUs; nil opens the driver of this host. It is closed when the
+	// run ends.
+	GPU sample.GPU
+
+	proc       string // mount point of procfs, "" for /proc; for tests
+	cgroupBase string // stands before the mount points of control groups; for tests
 
 	Progress Progress
 	Log      *slog.Logger
@@ -110,6 +117,9 @@ func (o Options) withDefaults() (Options, error) {
 	if o.DrainBound == 0 {
 		o.DrainBound = drainBound
 	}
+	if o.proc == "" {
+		o.proc = "/proc"
+	}
 	if o.DockerSocket == "" {
 		o.DockerSocket = DefaultDockerSocket
 	}
@@ -133,6 +143,14 @@ func (o Options) withDefaults() (Options, error) {
 		}
 	}
 	return o, nil
+}
+
+// openGPU is what reads the GPUs.
+func (o Options) openGPU() sample.GPU {
+	if o.GPU != nil {
+		return o.GPU
+	}
+	return sample.OpenGPU()
 }
 
 // selected lists the cells to run, in plan order.

@@ -248,7 +248,7 @@ func (p *preflight) tokenize(ctx context.Context, c plan.Cell) (tokens int64, re
 
 // host checks what is sampled beside the engines.
 func (p *preflight) host() {
-	gpu := sample.OpenGPU()
+	gpu := p.openGPU()
 	rows := gpu.Read(p.anchor)
 	_ = gpu.Close() // nothing was written
 	if len(rows) > 0 && rows[0].Status == "ok" {
@@ -284,8 +284,8 @@ func (p *preflight) container() {
 		return
 	}
 	p.add("container", CheckOK, state.State.Status, "")
-	if group := sample.GroupOf("/proc", state.State.Pid); group == "" {
-		p.add("control group", CheckWarn, "not visible from here", "run the collector on the engine's host, outside a container")
+	if group := sample.GroupOf(p.proc, state.State.Pid); group.Reason != "" {
+		p.add("control group", CheckWarn, group.Reason, "run the collector on the engine's host, outside a container")
 	} else {
 		p.add("control group", CheckOK, "visible", "")
 	}

@@ -42,7 +42,8 @@ type run struct {
 	anchor  record.Anchor
 	clock   record.Clock
 	journal *record.Journal
-	readers *readers
+	gpu     sample.GPU // nil before the first cell
+	host    *sample.Host
 	arms    map[string]*armState
 	blocked map[string]bool
 	summary *Summary
@@ -73,8 +74,8 @@ func Run(ctx context.Context, o Options) (summary Summary, err error) {
 		}
 	}
 	defer func() {
-		if r.readers != nil {
-			err = errors.Join(err, r.readers.gpu.Close())
+		if r.gpu != nil {
+			err = errors.Join(err, r.gpu.Close())
 		}
 		if r.journal != nil {
 			err = errors.Join(err, r.journal.Close())
@@ -123,7 +124,7 @@ func (r *run) collect(ctx context.Context, h History, resumes bool) (err error) 
 		}
 	}
 	r.newArms(h.seen)
-	r.readers = &readers{gpu: sample.OpenGPU(), host: sample.NewHost("/proc"), cgroup: sample.NewCgroup("/sys/fs/cgroup", "")}
+	r.gpu, r.host = r.openGPU(), sample.NewHost(r.proc)
 	if !h.Started {
 		if err := r.note(record.EntryDispatch, ""); err != nil {
 			return err

@@ -116,6 +116,26 @@ type GPUSample struct {
 	MemoryClockMHz     *int64 `col:"memory_clock_mhz" kind:"reading" unit:"MHz" doc:"Memory clock."`
 	TemperatureC       *int64 `col:"temperature_c" kind:"reading" unit:"°C" doc:"GPU temperature."`
 	ThrottleReasons    *int64 `col:"throttle_reasons" kind:"reading" doc:"Driver's bit mask of reasons for reduced clocks."`
+
+	Source                 *string `col:"gpu_source" kind:"setting" doc:"What gave the reading: nvml, nvidia-smi or simulated."`
+	DriverVersion          *string `col:"driver_version" kind:"reading" doc:"Version of the driver."`
+	MemoryAPI              *string `col:"memory_api" kind:"setting" doc:"How the memory was asked for. v2: used leaves out what the driver reserves. v1: used includes it, and reserved is null. nvidia-smi: as that program prints it."`
+	MemoryReservedBytes    *int64  `col:"memory_reserved_bytes" kind:"reading" unit:"bytes" doc:"Memory the driver keeps for itself; used, free and reserved add up to the total."`
+	PowerAverageMilliwatts *int64  `col:"power_average_mw" kind:"reading" unit:"mW" doc:"Board power averaged over the driver's window of about one second."`
+	PowerInstantMilliwatts *int64  `col:"power_instant_mw" kind:"reading" unit:"mW" doc:"Board power at one instant."`
+	PowerLimitMilliwatts   *int64  `col:"power_limit_mw" kind:"reading" unit:"mW" doc:"Power limit in force."`
+	GraphicsClockMHz       *int64  `col:"graphics_clock_mhz" kind:"reading" unit:"MHz" doc:"Graphics clock."`
+	PerformanceState       *int64  `col:"performance_state" kind:"reading" doc:"P-state, 0 is the fastest."`
+	PCIeTxKB               *int64  `col:"pcie_tx_kb_s" kind:"reading" unit:"KB/s" doc:"Sent over PCIe, over the driver's window of about 20 ms; asked every ten seconds, since the call blocks that long."`
+	PCIeRxKB               *int64  `col:"pcie_rx_kb_s" kind:"reading" unit:"KB/s" doc:"Received over PCIe, likewise."`
+	PCIeGen                *int64  `col:"pcie_gen" kind:"reading" doc:"Present PCIe link generation; an idle link may fall back."`
+	PCIeWidth              *int64  `col:"pcie_width" kind:"reading" unit:"lanes" doc:"Present PCIe link width."`
+	PCIeReplays            *int64  `col:"pcie_replays" kind:"reading" doc:"PCIe replays since the driver was loaded."`
+	ECCCorrected           *int64  `col:"ecc_corrected_errors" kind:"reading" doc:"Corrected memory errors since the driver was loaded; null where ECC is off."`
+	ECCUncorrected         *int64  `col:"ecc_uncorrected_errors" kind:"reading" doc:"Uncorrected memory errors since the driver was loaded; null where ECC is off."`
+	Processes              *int64  `col:"compute_processes" kind:"reading" doc:"Processes that compute on the GPU; their ids are not kept."`
+	ProcessMemoryBytes     *int64  `col:"process_memory_bytes" kind:"reading" unit:"bytes" doc:"Memory of these processes together; null when the driver does not say it of each."`
+	Missing                *string `col:"missing" kind:"code" doc:"Why columns are null, as a JSON object with sorted keys: column, reason. Null when none is."`
 }
 
 // CgroupSample is one reading of the engine's control group.
@@ -136,6 +156,24 @@ type CgroupSample struct {
 	OOMKillEvents      *int64 `col:"oom_kill_events" kind:"reading" doc:"Processes of the group killed for memory."`
 	CPUUsageUs         *int64 `col:"cpu_usage_us" kind:"reading" unit:"µs" doc:"CPU time of the group."`
 	ThrottledUs        *int64 `col:"throttled_us" kind:"reading" unit:"µs" doc:"Time the group was throttled."`
+
+	Version            *int64  `col:"cgroup_version" kind:"reading" doc:"1 or 2; null without a group."`
+	MemoryHighBytes    *int64  `col:"memory_high_bytes" kind:"reading" unit:"bytes" doc:"Soft limit above which the group is slowed down; null when there is none."`
+	SwapCurrentBytes   *int64  `col:"swap_current_bytes" kind:"reading" unit:"bytes" doc:"Swap charged to the group."`
+	SwapMaxBytes       *int64  `col:"swap_max_bytes" kind:"reading" unit:"bytes" doc:"Hard limit of swap; null when there is none."`
+	InactiveFileBytes  *int64  `col:"inactive_file_bytes" kind:"reading" unit:"bytes" doc:"Page cache that was not used lately and can be taken back first."`
+	KernelBytes        *int64  `col:"kernel_bytes" kind:"reading" unit:"bytes" doc:"Kernel memory of the group."`
+	MaxEvents          *int64  `col:"max_events" kind:"reading" doc:"Times the group was about to go over its hard limit."`
+	OOMGroupKillEvents *int64  `col:"oom_group_kill_events" kind:"reading" doc:"Times the group was killed as a whole for memory."`
+	ThrottledPeriods   *int64  `col:"throttled_periods" kind:"reading" doc:"Periods in which the group was throttled."`
+	CPUQuotaUs         *int64  `col:"cpu_quota_us" kind:"reading" unit:"µs" doc:"CPU time the group may use in a period; null when there is no limit."`
+	CPUPeriodUs        *int64  `col:"cpu_period_us" kind:"reading" unit:"µs" doc:"Length of that period."`
+	PIDs               *int64  `col:"pids" kind:"reading" doc:"Processes and threads of the group."`
+	MemoryPressureUs   *int64  `col:"memory_pressure_us" kind:"reading" unit:"µs" doc:"Time some task of the group waited for memory, since the group was made."`
+	MemoryStalledUs    *int64  `col:"memory_stalled_us" kind:"reading" unit:"µs" doc:"Time all its tasks waited for memory."`
+	CPUPressureUs      *int64  `col:"cpu_pressure_us" kind:"reading" unit:"µs" doc:"Time some task of the group waited for a CPU."`
+	IOPressureUs       *int64  `col:"io_pressure_us" kind:"reading" unit:"µs" doc:"Time some task of the group waited for storage."`
+	Missing            *string `col:"missing" kind:"code" doc:"Why columns are null, as a JSON object with sorted keys: column, reason. Null when none is."`
 }
 
 // HostSample is one reading of the load host and of the collector itself.
@@ -151,6 +189,15 @@ type HostSample struct {
 	Load1             *float64 `col:"load_1m" kind:"reading" doc:"Load average over one minute."`
 	OOMKills          *int64   `col:"oom_kills" kind:"reading" doc:"Processes the kernel killed for memory since boot."`
 	BootID            string   `col:"boot_id" kind:"reading" doc:"Kernel's boot id; private, never published."`
+	UptimeSeconds     *float64 `col:"uptime_s" kind:"reading" unit:"s" doc:"Time since boot."`
+	Load5             *float64 `col:"load_5m" kind:"reading" doc:"Load average over five minutes."`
+	SwapTotalBytes    *int64   `col:"swap_total_bytes" kind:"reading" unit:"bytes" doc:"Configured swap."`
+	MajorFaults       *int64   `col:"major_faults" kind:"reading" doc:"Page faults that read from storage, since boot."`
+	MemoryPressureUs  *int64   `col:"memory_pressure_us" kind:"reading" unit:"µs" doc:"Time some task waited for memory, since boot."`
+	MemoryStalledUs   *int64   `col:"memory_stalled_us" kind:"reading" unit:"µs" doc:"Time all tasks waited for memory, since boot."`
+	CPUPressureUs     *int64   `col:"cpu_pressure_us" kind:"reading" unit:"µs" doc:"Time some task waited for a CPU, since boot."`
+	IOPressureUs      *int64   `col:"io_pressure_us" kind:"reading" unit:"µs" doc:"Time some task waited for storage, since boot."`
+	Missing           *string  `col:"missing" kind:"code" doc:"Why columns are null, as a JSON object with sorted keys: column, reason. Null when none is."`
 	ClientCPUNs       *int64   `col:"client_cpu_ns" kind:"reading" unit:"ns" doc:"CPU time of the collector's process since it started."`
 	ClientRSSBytes    *int64   `col:"client_rss_bytes" kind:"reading" unit:"bytes" doc:"Resident memory of the collector."`
 	ClientGoroutines  *int64   `col:"client_goroutines" kind:"reading" doc:"Goroutines of the collector."`

@@ -1,8 +1,6 @@
 package sample
 
 import (
-	"bufio"
-	"bytes"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -26,61 +24,89 @@ func NewHost(root string) *Host { return &Host{root: root} }
 // Read takes one reading. The memory figures are the host's as seen from this
 // namespace; a container's limit is in its control group. Status is ok, or
 // "partial: " with the files that could not be read; a kernel that leaves out a
-// line gives null and is no failure (MemAvailable is never replaced by MemFree).
+// line gives null with a reason and is no failure (MemAvailable is never replaced
+// by MemFree). Pressure is an option of the kernel and its lack is no failure
+// either.
 func (h *Host) Read(anchor record.Anchor) record.HostSample {
 	var s record.HostSample
 	s.AtNs, s.AtUnixNs = anchor.Now()
-	var missing []string
+	missing := gaps{}
+	var unread []string
 	note := func(file string, ok bool) {
 		if !ok {
-			missing = append(missing, file)
+			unread = append(unread, file)
 		}
 	}
-	note("meminfo", h.readMemory(&s))
-	note("loadavg", h.readLoad(&s))
-	note("vmstat", h.readOOMKills(&s))
+	note("meminfo", h.readMemory(&s, missing))
+	note("loadavg", h.readLoad(&s, missing))
+	note("vmstat", h.readCounters(&s, missing))
 	note("boot_id", h.readBootID(&s))
+	note("uptime", h.readUptime(&s, missing))
 	note("self", readSelf(&s))
+	h.readPressure(&s, missing)
 	s.Status = statusOK
-	if len(missing) > 0 {
-		s.Status = "partial: " + strings.Join(missing, " ")
+	if len(unread) > 0 {
+		s.Status = "partial: " + strings.Join(unread, " ")
 	}
+	s.Missing = missing.text()
 	return s
 }
 
-func (h *Host) readMemory(s *record.HostSample) bool {
+func (h *Host) readMemory(s *record.HostSample, missing gaps) bool {
+	columns := []struct {
+		column, line string
+		to           **int64
+		from         func(procfs.Meminfo) *uint64
+	}{
+		{"mem_total_bytes", "MemTotal", &s.MemTotalBytes, func(m procfs.Meminfo) *uint64 { return m.MemTotalBytes }},
+		{"mem_available_bytes", "MemAvailable", &s.MemAvailableBytes, func(m procfs.Meminfo) *uint64 { return m.MemAvailableBytes }},
+		{"swap_total_bytes", "SwapTotal", &s.SwapTotalBytes, func(m procfs.Meminfo) *uint64 { return m.SwapTotalBytes }},
+		{"swap_free_bytes", "SwapFree", &s.SwapFreeBytes, func(m procfs.Meminfo) *uint64 { return m.SwapFreeBytes }},
+	}
 	fs, err := procfs.NewFS(h.root)
+	var info procfs.Meminfo
+	if err == nil {
+		info, err = fs.Meminfo()
+	}
+	for _, c := range columns {
+		if err != nil {
+			missing.note("meminfo cannot be read", c.column)
+		} else if *c.to = signed(c.from(info)); *c.to == nil {
+			missing.note("meminfo lacks "+c.line, c.column)
+		}
+	}
+	return err == nil
+}
+
+func (h *Host) readLoad(s *record.HostSample, missing gaps) bool {
+	fs, err := procfs.NewFS(h.root)
+	var load *procfs.LoadAvg
+	if err == nil {
+		load, err = fs.LoadAvg()
+	}
 	if err != nil {
+		missing.note("loadavg cannot be read", "load_1m", "load_5m")
 		return false
 	}
-	info, err := fs.Meminfo()
-	if err != nil {
-		return false
-	}
-	s.MemTotalBytes = signed(info.MemTotalBytes)
-	s.MemAvailableBytes = signed(info.MemAvailableBytes)
-	s.SwapFreeBytes = signed(info.SwapFreeBytes)
+	s.Load1, s.Load5 = &load.Load1, &load.Load5
 	return true
 }
 
-func (h *Host) readLoad(s *record.HostSample) bool {
-	fs, err := procfs.NewFS(h.root)
+// readCounters reads vmstat itself: procfs reads the settings of sys/vm only.
+func (h *Host) readCounters(s *record.HostSample, missing gaps) bool {
+	text, err := os.ReadFile(filepath.Join(h.root, "vmstat"))
 	if err != nil {
+		missing.note("vmstat cannot be read", "oom_kills", "major_faults")
 		return false
 	}
-	load, err := fs.LoadAvg()
-	if err != nil {
-		return false
+	values := keyedLines(string(text))
+	if s.OOMKills = values["oom_kill"]; s.OOMKills == nil {
+		missing.note("vmstat lacks oom_kill", "oom_kills")
 	}
-	s.Load1 = &load.Load1
+	if s.MajorFaults = values["pgmajfault"]; s.MajorFaults == nil {
+		missing.note("vmstat lacks pgmajfault", "major_faults")
+	}
 	return true
-}
-
-// readOOMKills reads vmstat itself: procfs reads the settings of sys/vm only.
-func (h *Host) readOOMKills(s *record.HostSample) bool {
-	values, ok := readKeyed(filepath.Join(h.root, "vmstat"))
-	s.OOMKills = values["oom_kill"]
-	return ok
 }
 
 func (h *Host) readBootID(s *record.HostSample) bool {
@@ -90,6 +116,37 @@ func (h *Host) readBootID(s *record.HostSample) bool {
 	}
 	s.BootID = strings.TrimSpace(string(id))
 	return true
+}
+
+func (h *Host) readUptime(s *record.HostSample, missing gaps) bool {
+	text, err := os.ReadFile(filepath.Join(h.root, "uptime"))
+	if err == nil {
+		first, _, _ := strings.Cut(string(text), " ")
+		if seconds, err := strconv.ParseFloat(first, 64); err == nil {
+			s.UptimeSeconds = &seconds
+			return true
+		}
+	}
+	missing.note("uptime cannot be read", "uptime_s")
+	return false
+}
+
+func (h *Host) readPressure(s *record.HostSample, missing gaps) {
+	for _, f := range []struct {
+		file, kind, column string
+		to                 **int64
+	}{
+		{"memory", "some", "memory_pressure_us", &s.MemoryPressureUs}, {"memory", "full", "memory_stalled_us", &s.MemoryStalledUs},
+		{"cpu", "some", "cpu_pressure_us", &s.CPUPressureUs}, {"io", "some", "io_pressure_us", &s.IOPressureUs},
+	} {
+		text, err := os.ReadFile(filepath.Join(h.root, "pressure", f.file))
+		if err == nil {
+			*f.to = stallTotal(string(text), f.kind)
+		}
+		if *f.to == nil {
+			missing.note("the kernel gives no pressure", f.column)
+		}
+	}
 }
 
 // readSelf reads the collector's own cost.
@@ -131,16 +188,12 @@ func signed(v *uint64) *int64 {
 	return &n
 }
 
-// readKeyed reads a file of "name number" lines, such as vmstat, memory.stat or
+// keyedLines reads "name number" lines, such as those of vmstat, memory.stat or
 // memory.events. A line of another shape is no reading.
-func readKeyed(path string) (map[string]*int64, bool) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, false
-	}
+func keyedLines(text string) map[string]*int64 {
 	values := map[string]*int64{}
-	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
-		name, number, found := strings.Cut(lines.Text(), " ")
+	for line := range strings.Lines(text) {
+		name, number, found := strings.Cut(strings.TrimSpace(line), " ")
 		if !found {
 			continue
 		}
@@ -148,5 +201,5 @@ func readKeyed(path string) (map[string]*int64, bool) {
 			values[name] = &n
 		}
 	}
-	return values, true
+	return values
 }

@@ -35,7 +35,8 @@ func TestHostReadsItsFiles(t *testing.T) {
 	want := record.HostSample{
 		Status: "ok", MemTotalBytes: of[int64](131072000 << 10), MemAvailableBytes: of[int64](98304000 << 10),
 		SwapFreeBytes: of[int64](8000000 << 10), Load1: of(1.25), OOMKills: of[int64](3),
-		BootID: "11111111-2222-4333-8444-555555555555",
+		BootID: "11111111-2222-4333-8444-555555555555", UptimeSeconds: of(12345.67), Load5: of(0.75), SwapTotalBytes: of[int64](8388608 << 10), MajorFaults: of[int64](12),
+		MemoryPressureUs: of[int64](11), MemoryStalledUs: of[int64](5), CPUPressureUs: of[int64](22), IOPressureUs: of[int64](33),
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error("host (-want +got):\n", diff)
@@ -44,7 +45,12 @@ func TestHostReadsItsFiles(t *testing.T) {
 
 func TestHostNamesWhatItCannotRead(t *testing.T) {
 	got := own(t, NewHost(t.TempDir()).Read(record.NewAnchor()))
-	want := record.HostSample{Status: "partial: meminfo loadavg vmstat boot_id"}
+	why := reasons(t, got.Missing)
+	if why["mem_available_bytes"] != "meminfo cannot be read" || why["io_pressure_us"] != "the kernel gives no pressure" {
+		t.Errorf("reasons: %v", why)
+	}
+	got.Missing = nil
+	want := record.HostSample{Status: "partial: meminfo loadavg vmstat boot_id uptime"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error("host (-want +got):\n", diff)
 	}
@@ -59,6 +65,9 @@ func TestHostNeverFillsInMemAvailable(t *testing.T) {
 	if got.MemAvailableBytes != nil {
 		t.Errorf("MemAvailable = %d, want none: the kernel does not give it", *got.MemAvailableBytes)
 	}
+	if why := reasons(t, got.Missing)["mem_available_bytes"]; why != "meminfo lacks MemAvailable" {
+		t.Errorf("the reason is %q", why)
+	}
 	if got.MemTotalBytes == nil || *got.MemTotalBytes != 100<<10 {
 		t.Errorf("MemTotal = %v, want 102400", got.MemTotalBytes)
 	}
@@ -69,18 +78,15 @@ func TestHostReadsTheRunningSystem(t *testing.T) {
 		t.Skip("no /proc here")
 	}
 	got := NewHost("/proc").Read(record.NewAnchor())
+	everyNullHasAReason(t, record.Host, got, got.Missing)
 	if got.MemTotalBytes == nil || *got.MemTotalBytes <= 0 || got.Load1 == nil {
 		t.Errorf("no memory or load read from /proc: %+v", got.Status)
 	}
 }
 
-func TestReadKeyedLeavesOutOddLines(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "stat")
-	if err := os.WriteFile(path, []byte("a 1\nb\nc x\nd 99999999999999999999\n\ne 5"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	got, ok := readKeyed(path)
-	if diff := cmp.Diff(map[string]*int64{"a": of[int64](1), "e": of[int64](5)}, got); diff != "" || !ok {
-		t.Errorf("ok = %v, values (-want +got):\n%s", ok, diff)
+func TestKeyedLinesLeaveOutOddOnes(t *testing.T) {
+	got := keyedLines("a 1\nb\nc x\nd 99999999999999999999\n\ne 5")
+	if diff := cmp.Diff(map[string]*int64{"a": of[int64](1), "e": of[int64](5)}, got); diff != "" {
+		t.Errorf("values (-want +got):\n%s", diff)
 	}
 }

@@ -278,7 +278,11 @@ CREATE TABLE IF NOT EXISTS gpu_samples (
     campaign VARCHAR NOT NULL, arm VARCHAR NOT NULL, cell VARCHAR NOT NULL, attempt BIGINT NOT NULL,
     sample_seq BIGINT NOT NULL, phase VARCHAR NOT NULL, at_ns BIGINT NOT NULL, status VARCHAR NOT NULL,
     gpu_index BIGINT, gpu VARCHAR, gpu_name VARCHAR, memory_total_bytes BIGINT, memory_used_bytes BIGINT, memory_free_bytes BIGINT,
-    utilization_percent BIGINT, memory_busy_percent BIGINT, power_mw BIGINT, energy_mj BIGINT, sm_clock_mhz BIGINT, memory_clock_mhz BIGINT, temperature_c BIGINT, throttle_reasons BIGINT);
+    utilization_percent BIGINT, memory_busy_percent BIGINT, power_mw BIGINT, energy_mj BIGINT, sm_clock_mhz BIGINT, memory_clock_mhz BIGINT, temperature_c BIGINT, throttle_reasons BIGINT,
+    gpu_source VARCHAR, driver_version VARCHAR, memory_api VARCHAR, memory_reserved_bytes BIGINT, power_average_mw BIGINT,
+    power_instant_mw BIGINT, power_limit_mw BIGINT, graphics_clock_mhz BIGINT, performance_state BIGINT, pcie_tx_kb_s BIGINT,
+    pcie_rx_kb_s BIGINT, pcie_gen BIGINT, pcie_width BIGINT, pcie_replays BIGINT, ecc_corrected_errors BIGINT,
+    ecc_uncorrected_errors BIGINT, compute_processes BIGINT, process_memory_bytes BIGINT, missing VARCHAR);
 COMMENT ON TABLE gpu_samples IS 'One row per GPU and reading.';
 COMMENT ON COLUMN gpu_samples.campaign IS 'Campaign.';
 COMMENT ON COLUMN gpu_samples.arm IS 'Arm.';
@@ -302,12 +306,35 @@ COMMENT ON COLUMN gpu_samples.sm_clock_mhz IS 'Clock of the multiprocessors, MHz
 COMMENT ON COLUMN gpu_samples.memory_clock_mhz IS 'Memory clock, MHz.';
 COMMENT ON COLUMN gpu_samples.temperature_c IS 'Temperature, °C.';
 COMMENT ON COLUMN gpu_samples.throttle_reasons IS 'Bit mask of reasons for reduced clocks.';
+COMMENT ON COLUMN gpu_samples.gpu_source IS 'What gave the reading: nvml, nvidia-smi or simulated.';
+COMMENT ON COLUMN gpu_samples.driver_version IS 'Version of the driver.';
+COMMENT ON COLUMN gpu_samples.memory_api IS 'How the memory was asked for. v2: used leaves out what the driver reserves. v1: used includes it, and reserved is null.';
+COMMENT ON COLUMN gpu_samples.memory_reserved_bytes IS 'Memory the driver keeps for itself, bytes; used, free and reserved add up to the total.';
+COMMENT ON COLUMN gpu_samples.power_average_mw IS 'Board power averaged over the driver''s window of about one second, mW.';
+COMMENT ON COLUMN gpu_samples.power_instant_mw IS 'Board power at one instant, mW.';
+COMMENT ON COLUMN gpu_samples.power_limit_mw IS 'Power limit in force, mW.';
+COMMENT ON COLUMN gpu_samples.graphics_clock_mhz IS 'Graphics clock, MHz.';
+COMMENT ON COLUMN gpu_samples.performance_state IS 'P-state, 0 is the fastest.';
+COMMENT ON COLUMN gpu_samples.pcie_tx_kb_s IS 'Sent over PCIe in a window of about 20 ms, KB/s; asked every ten seconds.';
+COMMENT ON COLUMN gpu_samples.pcie_rx_kb_s IS 'Received over PCIe in a window of about 20 ms, KB/s; asked every ten seconds.';
+COMMENT ON COLUMN gpu_samples.pcie_gen IS 'Present PCIe link generation.';
+COMMENT ON COLUMN gpu_samples.pcie_width IS 'Present PCIe link width, lanes.';
+COMMENT ON COLUMN gpu_samples.pcie_replays IS 'PCIe replays since the driver was loaded.';
+COMMENT ON COLUMN gpu_samples.ecc_corrected_errors IS 'Corrected memory errors since the driver was loaded; null where ECC is off.';
+COMMENT ON COLUMN gpu_samples.ecc_uncorrected_errors IS 'Uncorrected memory errors since the driver was loaded; null where ECC is off.';
+COMMENT ON COLUMN gpu_samples.compute_processes IS 'Processes that compute on the GPU.';
+COMMENT ON COLUMN gpu_samples.process_memory_bytes IS 'Memory of these processes together, bytes.';
+COMMENT ON COLUMN gpu_samples.missing IS 'Why columns are null, as a JSON object: column, reason; null when none is.';
 
 CREATE TABLE IF NOT EXISTS cgroup_samples (
     campaign VARCHAR NOT NULL, arm VARCHAR NOT NULL, cell VARCHAR NOT NULL, attempt BIGINT NOT NULL,
     sample_seq BIGINT NOT NULL, phase VARCHAR NOT NULL, at_ns BIGINT NOT NULL, status VARCHAR NOT NULL,
     memory_current_bytes BIGINT, memory_peak_bytes BIGINT, memory_max_bytes BIGINT, anon_bytes BIGINT, file_bytes BIGINT, shmem_bytes BIGINT,
-    oom_events BIGINT, oom_kill_events BIGINT, cpu_usage_us BIGINT, throttled_us BIGINT);
+    oom_events BIGINT, oom_kill_events BIGINT, cpu_usage_us BIGINT, throttled_us BIGINT,
+    cgroup_version BIGINT, group_number BIGINT, memory_high_bytes BIGINT, swap_current_bytes BIGINT, swap_max_bytes BIGINT,
+    inactive_file_bytes BIGINT, kernel_bytes BIGINT, max_events BIGINT, oom_group_kill_events BIGINT, throttled_periods BIGINT,
+    cpu_quota_us BIGINT, cpu_period_us BIGINT, pids BIGINT, memory_pressure_us BIGINT, memory_stalled_us BIGINT,
+    cpu_pressure_us BIGINT, io_pressure_us BIGINT, missing VARCHAR);
 COMMENT ON TABLE cgroup_samples IS 'One row per reading of the engine''s control group.';
 COMMENT ON COLUMN cgroup_samples.campaign IS 'Campaign.';
 COMMENT ON COLUMN cgroup_samples.arm IS 'Arm.';
@@ -327,12 +354,31 @@ COMMENT ON COLUMN cgroup_samples.oom_events IS 'Times the group ran out of memor
 COMMENT ON COLUMN cgroup_samples.oom_kill_events IS 'Processes of the group killed for memory.';
 COMMENT ON COLUMN cgroup_samples.cpu_usage_us IS 'CPU time, µs.';
 COMMENT ON COLUMN cgroup_samples.throttled_us IS 'Throttled time, µs.';
+COMMENT ON COLUMN cgroup_samples.cgroup_version IS '1 or 2; null without a group.';
+COMMENT ON COLUMN cgroup_samples.group_number IS 'Number of the group within the attempt, from 1: a higher one is another group under the same name. Null without a reading.';
+COMMENT ON COLUMN cgroup_samples.memory_high_bytes IS 'Soft limit, bytes; null when there is none.';
+COMMENT ON COLUMN cgroup_samples.swap_current_bytes IS 'Swap charged to the group, bytes.';
+COMMENT ON COLUMN cgroup_samples.swap_max_bytes IS 'Hard limit of swap, bytes; null when there is none.';
+COMMENT ON COLUMN cgroup_samples.inactive_file_bytes IS 'Page cache not used lately, bytes.';
+COMMENT ON COLUMN cgroup_samples.kernel_bytes IS 'Kernel memory, bytes.';
+COMMENT ON COLUMN cgroup_samples.max_events IS 'Times the group was about to go over its hard limit.';
+COMMENT ON COLUMN cgroup_samples.oom_group_kill_events IS 'Times the group was killed as a whole for memory.';
+COMMENT ON COLUMN cgroup_samples.throttled_periods IS 'Periods in which the group was throttled.';
+COMMENT ON COLUMN cgroup_samples.cpu_quota_us IS 'CPU time the group may use in a period, µs; null when there is no limit.';
+COMMENT ON COLUMN cgroup_samples.cpu_period_us IS 'Length of that period, µs.';
+COMMENT ON COLUMN cgroup_samples.pids IS 'Processes and threads.';
+COMMENT ON COLUMN cgroup_samples.memory_pressure_us IS 'Time some task waited for memory since the group was made, µs.';
+COMMENT ON COLUMN cgroup_samples.memory_stalled_us IS 'Time all tasks waited for memory, µs.';
+COMMENT ON COLUMN cgroup_samples.cpu_pressure_us IS 'Time some task waited for a CPU, µs.';
+COMMENT ON COLUMN cgroup_samples.io_pressure_us IS 'Time some task waited for storage, µs.';
+COMMENT ON COLUMN cgroup_samples.missing IS 'Why columns are null, as a JSON object: column, reason; null when none is.';
 
 CREATE TABLE IF NOT EXISTS host_samples (
     campaign VARCHAR NOT NULL, arm VARCHAR NOT NULL, cell VARCHAR NOT NULL, attempt BIGINT NOT NULL,
     sample_seq BIGINT NOT NULL, phase VARCHAR NOT NULL, at_ns BIGINT NOT NULL, status VARCHAR NOT NULL,
     mem_total_bytes BIGINT, mem_available_bytes BIGINT, swap_free_bytes BIGINT, load_1m DOUBLE, oom_kills BIGINT,
-    client_cpu_ns BIGINT, client_rss_bytes BIGINT, client_goroutines BIGINT, client_gc_pause_ns BIGINT);
+    client_cpu_ns BIGINT, client_rss_bytes BIGINT, client_goroutines BIGINT, client_gc_pause_ns BIGINT,
+    uptime_s DOUBLE, load_5m DOUBLE, swap_total_bytes BIGINT, major_faults BIGINT, memory_pressure_us BIGINT, memory_stalled_us BIGINT, cpu_pressure_us BIGINT, io_pressure_us BIGINT, boot BIGINT, missing VARCHAR);
 COMMENT ON TABLE host_samples IS 'One row per reading of the load host and of the collector itself.';
 COMMENT ON COLUMN host_samples.campaign IS 'Campaign.';
 COMMENT ON COLUMN host_samples.arm IS 'Arm.';
@@ -351,6 +397,16 @@ COMMENT ON COLUMN host_samples.client_cpu_ns IS 'CPU time of the collector, ns.'
 COMMENT ON COLUMN host_samples.client_rss_bytes IS 'Resident memory of the collector, bytes.';
 COMMENT ON COLUMN host_samples.client_goroutines IS 'Goroutines of the collector.';
 COMMENT ON COLUMN host_samples.client_gc_pause_ns IS 'Stop-the-world time of the collector, ns.';
+COMMENT ON COLUMN host_samples.uptime_s IS 'Time since boot, seconds.';
+COMMENT ON COLUMN host_samples.load_5m IS 'Load average over five minutes.';
+COMMENT ON COLUMN host_samples.swap_total_bytes IS 'Configured swap, bytes.';
+COMMENT ON COLUMN host_samples.major_faults IS 'Page faults that read from storage, since boot.';
+COMMENT ON COLUMN host_samples.memory_pressure_us IS 'Time some task waited for memory since boot, µs.';
+COMMENT ON COLUMN host_samples.memory_stalled_us IS 'Time all tasks waited for memory, µs.';
+COMMENT ON COLUMN host_samples.cpu_pressure_us IS 'Time some task waited for a CPU, µs.';
+COMMENT ON COLUMN host_samples.io_pressure_us IS 'Time some task waited for storage, µs.';
+COMMENT ON COLUMN host_samples.boot IS 'Number of the boot within the attempt, from 1: a higher one is a host that was started anew. Null when the host does not name its boots.';
+COMMENT ON COLUMN host_samples.missing IS 'Why columns are null, as a JSON object: column, reason; null when none is.';
 
 CREATE TABLE IF NOT EXISTS identities (
     campaign VARCHAR NOT NULL, arm VARCHAR NOT NULL, cell VARCHAR NOT NULL, attempt BIGINT NOT NULL, phase VARCHAR NOT NULL,

@@ -119,12 +119,13 @@ func demoPlan(dir string, now time.Time) (*plan.Plan, error) {
 
 func demoCollect(ctx context.Context, env collect.Env, p *plan.Plan, run string) error {
 	urls := map[string]string{}
+	var engines []*simengine.Engine
 	for _, arm := range p.Arms() {
 		profile, ok := simengine.LookupProfile("glm53-" + arm)
 		if !ok {
 			return fmt.Errorf("there is no simulated engine for arm %s", arm)
 		}
-		_, url, stop, err := simengine.Start(ctx, simengine.Config{
+		engine, url, stop, err := simengine.Start(ctx, simengine.Config{
 			Profile: profile, Model: p.Models[arm].Model, Seed: 1, DiscardLogs: true,
 			TimeScale: demoTimeScale, OutputScale: demoOutputScale, PrefillScale: demoPrefillScale, DecodeScale: demoDecodeScale,
 		})
@@ -132,11 +133,12 @@ func demoCollect(ctx context.Context, env collect.Env, p *plan.Plan, run string)
 			return err
 		}
 		defer stop()
-		urls[arm] = url
+		urls[arm], engines = url, append(engines, engine)
 	}
 	opts := campaign.Options{
 		Plan: p, Dir: run, BaseURLs: urls, Version: env.Version,
 		RestartClock: true, SampleEvery: demoSampleEvery, Log: env.Log(), Now: env.Now,
+		GPU: simengine.NewGPU(2, engines...),
 	}
 	progress, end := collect.NewProgress(env, opts)
 	opts.Progress = progress

@@ -29,11 +29,19 @@ var allowed = map[string]string{
 	"engine_samples": `campaign arm cell attempt page_seq phase at_ns series labels le value declared`,
 	"gpu_samples": `campaign arm cell attempt sample_seq phase at_ns status gpu_index gpu gpu_name
 		memory_total_bytes memory_used_bytes memory_free_bytes utilization_percent memory_busy_percent power_mw energy_mj
-		sm_clock_mhz memory_clock_mhz temperature_c throttle_reasons`,
+		sm_clock_mhz memory_clock_mhz temperature_c throttle_reasons
+		gpu_source driver_version memory_api memory_reserved_bytes power_average_mw power_instant_mw power_limit_mw
+		graphics_clock_mhz performance_state pcie_tx_kb_s pcie_rx_kb_s pcie_gen pcie_width pcie_replays
+		ecc_corrected_errors ecc_uncorrected_errors compute_processes process_memory_bytes missing`,
 	"cgroup_samples": `campaign arm cell attempt sample_seq phase at_ns status memory_current_bytes memory_peak_bytes
-		memory_max_bytes anon_bytes file_bytes shmem_bytes oom_events oom_kill_events cpu_usage_us throttled_us`,
+		memory_max_bytes anon_bytes file_bytes shmem_bytes oom_events oom_kill_events cpu_usage_us throttled_us
+		cgroup_version group_number memory_high_bytes swap_current_bytes swap_max_bytes inactive_file_bytes
+		kernel_bytes max_events oom_group_kill_events throttled_periods cpu_quota_us cpu_period_us pids
+		memory_pressure_us memory_stalled_us cpu_pressure_us io_pressure_us missing`,
 	"host_samples": `campaign arm cell attempt sample_seq phase at_ns status mem_total_bytes mem_available_bytes swap_free_bytes
-		load_1m oom_kills client_cpu_ns client_rss_bytes client_goroutines client_gc_pause_ns`,
+		load_1m oom_kills client_cpu_ns client_rss_bytes client_goroutines client_gc_pause_ns
+		uptime_s load_5m swap_total_bytes major_faults memory_pressure_us memory_stalled_us cpu_pressure_us
+		io_pressure_us boot missing`,
 	"identities":   `campaign arm cell attempt phase fact value source reason`,
 	"stops":        `campaign stop_seq at_ns at_unix_ns rule arm cell attempt detail blocks`,
 	"smoke_checks": `campaign smoke_seq at_ns at_unix_ns arm question outcome detail http_status end_kind took_ns answer_sha256`,
