@@ -28,6 +28,7 @@ var viewOrder = []string{
 	"histogram_series",
 	"histogram_deltas",
 	"counter_deltas",
+	"engine_checks",
 	"engine_gauges",
 	"sampling_intervals",
 	"metric_withholdings",
