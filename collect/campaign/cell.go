@@ -66,7 +66,7 @@ func (r *run) runAttempt(ctx context.Context, c plan.Cell, number int, rest []pl
 	defer cancel(nil)
 	a.out = startWriter(spool, func(error) { cancel(errStorage) }, a.judge)
 	a.monitor = &monitor{
-		client: client, readers: r.readersOf(c.Arm), anchor: r.anchor, out: a.out, progress: r.Progress, drainBound: r.drain,
+		client: client, readers: r.readersOf(c.Arm), anchor: r.anchor, out: a.out, progress: r.Progress, drainBound: r.drain, countBound: countBound,
 		answers: map[string][]record.Answer{}, inode: map[string]int64{},
 	}
 	e, before, after, loopErr := a.measure(cellCtx)
@@ -118,6 +118,7 @@ func (a *attempt) measure(ctx context.Context) (e evidence, before, after drain,
 	m, r := a.monitor, a.run
 	pages, samples := r.cadence()
 	before = m.settle(ctx, phaseBefore, pages)
+	m.noteCounted()
 	m.snapshot(ctx, phaseBefore)
 	known := a.learnIdentity(phaseBefore)
 
@@ -149,6 +150,7 @@ func (a *attempt) measure(ctx context.Context) (e evidence, before, after drain,
 	afterCtx, cancelAfter := context.WithTimeout(context.WithoutCancel(ctx), m.drainBound+10*time.Second)
 	defer cancelAfter()
 	after = m.settle(afterCtx, phaseAfter, pages)
+	m.awaitCounted(afterCtx, a.loop.served.Load(), pages)
 	m.snapshot(afterCtx, phaseAfter)
 	for _, s := range suspect(m.states) {
 		m.problem(s.code, "pages", s.detail)

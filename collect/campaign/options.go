@@ -19,6 +19,7 @@ const (
 	DefaultSampleEvery = 2 * time.Second        // GPU, cgroup and host
 	drainBound         = 120 * time.Second      // longest wait until an engine is idle
 	blindDrainWait     = 5 * time.Second        // wait where the engine does not say whether it is idle
+	countBound         = 2 * time.Second        // wait until an idle engine has counted its last requests
 )
 
 // Errors a caller branches on.
