@@ -120,6 +120,7 @@ func (a *attempt) measure(ctx context.Context) (e evidence, before, after drain,
 	before = m.settle(ctx, phaseBefore, pages)
 	m.noteCounted()
 	m.snapshot(ctx, phaseBefore)
+	a.fingerprint(ctx)
 	known := a.learnIdentity(phaseBefore)
 
 	now, _ := r.look()
@@ -152,6 +153,7 @@ func (a *attempt) measure(ctx context.Context) (e evidence, before, after drain,
 	after = m.settle(afterCtx, phaseAfter, pages)
 	m.awaitCounted(afterCtx, a.loop.served.Load(), pages)
 	m.snapshot(afterCtx, phaseAfter)
+	a.readLog(phaseAfter)
 	for _, s := range suspect(m.states) {
 		m.problem(s.code, "pages", s.detail)
 	}

@@ -24,6 +24,7 @@ type armState struct {
 	protocol protocol
 
 	container *container // nil when none was named
+	log       *engineLog // nil when none was named
 	readers   *readers   // nil until the container's control group is known
 }
 
@@ -52,6 +53,9 @@ func (r *run) newArms(seen history) {
 		}
 		if name := r.Containers[arm]; name != "" {
 			a.container = &container{socket: r.DockerSocket, name: name}
+		}
+		if path := r.EngineLogs[arm]; path != "" {
+			a.log = &engineLog{path: path}
 		}
 		r.arms[arm] = a
 	}

@@ -19,7 +19,11 @@ import (
 func lateCounter(t *testing.T, n int64) string {
 	t.Helper()
 	var pages atomic.Int64
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/metrics" {
+			http.NotFound(w, r)
+			return
+		}
 		finished := 100
 		if pages.Add(1) >= n {
 			finished = 103
@@ -97,7 +101,11 @@ func TestAnEngineThatNeverCountsIsNotedAndNotAwaitedForEver(t *testing.T) {
 func TestD16OneScrapeIsInFlightAndSkippedTicksAreCounted(t *testing.T) {
 	var inFlight, most, served atomic.Int64
 	ctx, cancel := context.WithCancel(context.Background())
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/metrics" {
+			http.NotFound(w, r)
+			return
+		}
 		most.Store(max(most.Load(), inFlight.Add(1)))
 		time.Sleep(20 * time.Millisecond) // longer than the interval
 		fmt.Fprintln(w, "vllm:num_requests_running 1")
