@@ -207,11 +207,46 @@ func (l *loader) loadIdentities(ctx context.Context, tx *store.Tx, f *folder) er
 	if err != nil {
 		return err
 	}
+	if err := l.writeEngineFacts(tx, f, answers, pages); err != nil {
+		return err
+	}
 	facts := identityFacts(answers, pages)
 	return tx.Append("identities", func(add func(...any) error) error {
 		for _, fact := range facts {
 			if err := add(l.campaign.plan.CampaignID, f.arm, f.cell, f.attempt, fact.phase, fact.Fact.Fact, store.Null(fact.Value), fact.Source, textOrNull(fact.Reason)); err != nil {
 				return err
+			}
+		}
+		return nil
+	})
+}
+
+// writeEngineFacts stores what every answer says about what the engine is and can
+// hold, and which engine the phase before the cell shows.
+func (l *loader) writeEngineFacts(tx *store.Tx, f *folder, answers []record.Answer, pages []record.Page) error {
+	return tx.Append("engine_facts", func(add func(...any) error) error {
+		put := func(phase string, r engine.Report) error {
+			return add(l.campaign.plan.CampaignID, f.arm, f.cell, f.attempt, phase, r.Fact, r.Value, r.Unit, r.Source, r.Confidence, r.Place)
+		}
+		for _, a := range answers {
+			for _, r := range engine.AnswerReports(a) {
+				if err := put(a.Phase, r); err != nil {
+					return err
+				}
+			}
+		}
+		for _, phase := range []string{phaseBefore, phaseAfter} {
+			page := engine.Page{}
+			for _, p := range pages {
+				if p.Phase == phase {
+					page, _ = engine.ParsePage(p.Body)
+				}
+			}
+			of := slices.DeleteFunc(slices.Clone(answers), func(a record.Answer) bool { return a.Phase != phase })
+			if r, ok := engine.Fingerprint(of, page); ok {
+				if err := put(phase, r); err != nil {
+					return err
+				}
 			}
 		}
 		return nil

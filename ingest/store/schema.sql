@@ -356,6 +356,22 @@ COMMENT ON COLUMN host_samples.client_gc_pause_ns IS 'Stop-the-world time of the
 CREATE TABLE IF NOT EXISTS identities (
     campaign VARCHAR NOT NULL, arm VARCHAR NOT NULL, cell VARCHAR NOT NULL, attempt BIGINT NOT NULL, phase VARCHAR NOT NULL,
     fact VARCHAR NOT NULL, value VARCHAR, source VARCHAR NOT NULL, reason VARCHAR);
+CREATE TABLE IF NOT EXISTS engine_facts (
+    campaign VARCHAR NOT NULL, arm VARCHAR NOT NULL, cell VARCHAR NOT NULL, attempt BIGINT NOT NULL, phase VARCHAR NOT NULL,
+    fact VARCHAR NOT NULL, value VARCHAR NOT NULL, unit VARCHAR NOT NULL, source VARCHAR NOT NULL, confidence VARCHAR NOT NULL, place BIGINT NOT NULL);
+COMMENT ON TABLE engine_facts IS 'One row per thing an engine says, beside its pages, about what it is and what it can hold; and per source what it answered.';
+COMMENT ON COLUMN engine_facts.campaign IS 'Campaign.';
+COMMENT ON COLUMN engine_facts.arm IS 'Arm.';
+COMMENT ON COLUMN engine_facts.cell IS 'Cell.';
+COMMENT ON COLUMN engine_facts.attempt IS 'Attempt.';
+COMMENT ON COLUMN engine_facts.phase IS 'before or after.';
+COMMENT ON COLUMN engine_facts.fact IS 'engine (the family), answer (what the source answered), engine_build, kv_pool_tokens, max_model_len, max_num_seqs, kv_bytes or weights_bytes.';
+COMMENT ON COLUMN engine_facts.value IS 'Value as stated; of an answer its HTTP status, an error code, or read for a source that is no question over HTTP.';
+COMMENT ON COLUMN engine_facts.unit IS 'tokens, requests, bytes, or GB where the engine prints GB and may mean GiB; empty for text.';
+COMMENT ON COLUMN engine_facts.source IS 'Path and member, flag of the command line (argv), or engine log.';
+COMMENT ON COLUMN engine_facts.confidence IS 'reported; logged (the same, rounded as printed); configured (what the engine was told); derived (a product of reported parts); empty for an answer.';
+COMMENT ON COLUMN engine_facts.place IS 'Preference among the sources of a fact: the lowest stands. A label of a page stands at 10, a gauge at 20.';
+
 COMMENT ON TABLE identities IS 'One row per identity fact of an engine, before and after each attempt.';
 COMMENT ON COLUMN identities.campaign IS 'Campaign.';
 COMMENT ON COLUMN identities.arm IS 'Arm.';
