@@ -35,6 +35,7 @@ var allowed = map[string]string{
 	"host_samples": `campaign arm cell attempt sample_seq phase at_ns status mem_total_bytes mem_available_bytes swap_free_bytes
 		load_1m oom_kills client_cpu_ns client_rss_bytes client_goroutines client_gc_pause_ns`,
 	"identities":     `campaign arm cell attempt phase fact value source reason`,
+	"engine_facts":   `campaign arm cell attempt phase fact value unit source confidence place`,
 	"stops":          `campaign stop_seq at_ns at_unix_ns rule arm cell attempt detail blocks`,
 	"repeat_medians": `campaign repeat repeat_plan_sha256 repeat_locked_at_unix_ns arm cell metric unit n p50 reason`,
 	"problems":       `campaign arm cell attempt stage code source position detail`,
