@@ -39,6 +39,7 @@ var viewOrder = []string{
 	"cell_distributions",
 	"cell_overlap",
 	"histogram_summary",
+	"engine_beside_client",
 	"pair_comparability",
 	"campaign_repeats",
 	"repeat_spread",

@@ -73,7 +73,7 @@ func fillTables(ctx context.Context, db *store.DB, dir string, files map[string]
 // keptViews are the views the named queries read, each after those it is made of.
 var keptViews = []string{
 	"request_metrics", "request_verdicts", "cell_verdicts", "cell_eligibility", "metric_withholdings", "cell_distributions", "cell_overlap",
-	"histogram_deltas", "histogram_summary", "counter_deltas", "engine_gauges", "sampling_intervals", "pair_comparability",
+	"histogram_deltas", "histogram_summary", "counter_deltas", "engine_gauges", "engine_checks", "gauge_summary", "page_scrapes", "client_telemetry", "engine_beside_client", "sampling_intervals", "pair_comparability",
 	"campaign_repeats", "repeat_spread", "comparisons",
 	"capacity_facts", "concurrency_claims",
 }
