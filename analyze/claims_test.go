@@ -38,6 +38,56 @@ func TestCapacityFacts(t *testing.T) {
 	}
 }
 
+// said is a fact an engine states beside its pages.
+func said(arm, cell, fact, value, unit, source, confidence string, place int) row {
+	return row{"campaign": campaign, "arm": arm, "cell": cell, "attempt": 1, "phase": "before", "fact": fact, "value": value, "unit": unit, "source": source, "confidence": confidence, "place": place}
+}
+
+// Of several sources of a fact the best stands, and a product only where nothing
+// states the fact itself.
+func TestCapacityFactsTakeTheBestSource(t *testing.T) {
+	tests := []struct {
+		name, fact string
+		samples    []string
+		said       [][5]string // value, unit, source, confidence, place
+		want       []string    // value, unit, source, confidence
+	}{
+		{"label before the log", "kv_pool_tokens", []string{pool("0", "393216")}, [][5]string{{"393215", "tokens", "engine log", "logged", "40"}},
+			[]string{"393216", "tokens", "vllm:cache_config_info kv_cache_size_tokens", "reported"}},
+		{"log before a product", "kv_pool_tokens", []string{pool("0", "None")}, [][5]string{{"17000", "tokens", "engine log", "logged", "40"}}, []string{"17000", "tokens", "engine log", "logged"}},
+		{"cells before slots", "kv_pool_tokens", nil, [][5]string{{"32768", "tokens", "/props total_slots x n_ctx", "derived", "90"}, {"8192", "tokens", "engine log", "logged", "40"}}, []string{"8192", "tokens", "engine log", "logged"}},
+		{"slots alone", "kv_pool_tokens", nil, [][5]string{{"32768", "tokens", "/props total_slots x n_ctx", "derived", "90"}}, []string{"32768", "tokens", "/props total_slots x n_ctx", "derived"}},
+		{"blocks of TensorRT-LLM", "kv_pool_tokens", []string{"trtllm_kv_cache_max_blocks{} 1000", "trtllm_kv_cache_tokens_per_block{} 32"}, nil,
+			[]string{"32000", "tokens", "trtllm_kv_cache_max_blocks x trtllm_kv_cache_tokens_per_block", "derived"}},
+		{"effective before configured", "max_num_seqs", nil, [][5]string{{"48", "requests", "/server_info max_running_requests", "configured", "50"}, {"10", "requests", "engine log", "logged", "14"}}, []string{"10", "requests", "engine log", "logged"}},
+		{"server before argv", "max_num_seqs", nil, [][5]string{{"8", "requests", "argv --max-num-seqs", "configured", "60"}, {"4", "requests", "/server_info max_num_seqs", "configured", "50"}}, []string{"4", "requests", "/server_info max_num_seqs", "configured"}},
+		{"not on the command line", "max_num_seqs", nil, [][5]string{{"read", "", "argv", "", "0"}}, []string{"-", "requests", "default, not reported", "unknown"}},
+		{"two readings of one source", "max_num_seqs", nil, [][5]string{{"4", "requests", "engine log", "logged", "15"}, {"5", "requests", "engine log", "logged", "15"}}, []string{"-", "requests", "engine log", "conflicting"}},
+		{"GB that may be GiB", "weights_bytes", []string{`sglang:weight_memory_usage_gb{"tp_rank":"0"} 30.5`}, nil, []string{"30.5", "GB", "sglang:weight_memory_usage_gb", "reported"}},
+		{"weights of a worker", "weights_bytes", nil, [][5]string{{"35970351104", "bytes", "engine log", "logged", "40"}}, []string{"3.5970351104e+10", "bytes", "engine log", "logged"}},
+	}
+	f := newFixture(t)
+	for i, test := range tests {
+		f.add("arms", row{"campaign": campaign, "arm": test.name, "arm_order": 2 + i})
+		f.cell(test.name, test.name)
+		f.page(test.name, test.name, 1, "before", append(test.samples, start)...)
+		for _, s := range test.said {
+			fact := test.fact
+			if s[0] == "read" {
+				fact = "answer"
+			}
+			f.add("engine_facts", said(test.name, test.name, fact, s[0], s[1], s[2], s[3], int(parseFloat(t, s[4]))))
+		}
+	}
+	db := f.load()
+	for _, test := range tests {
+		got := one(t, db, "SELECT value, unit, source, confidence FROM capacity_facts WHERE arm = ? AND fact = ?", test.name, test.fact)
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%s: %s", test.name, diff)
+		}
+	}
+}
+
 func TestCapacityFactThatChangesHasNoValue(t *testing.T) {
 	f := newFixture(t)
 	f.cell("baseline", "a")

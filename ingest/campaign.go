@@ -17,7 +17,7 @@ var unrecordedSQL string
 
 // perAttempt are the tables that hold an attempt's rows.
 var perAttempt = []string{
-	"request_facts", "events", "pages", "engine_samples", "gpu_samples", "cgroup_samples", "host_samples", "identities",
+	"request_facts", "events", "pages", "engine_samples", "gpu_samples", "cgroup_samples", "host_samples", "identities", "engine_facts",
 }
 
 // writeCampaign replaces everything that concerns the whole campaign, and

@@ -234,9 +234,9 @@ func TestBadPageIsAProblemAndAFailedScrapeHasNoSeries(t *testing.T) {
 	a.Pages[2].HTTPStatus, a.Pages[2].Body, a.Pages[2].BodySHA256, a.Pages[2].Error = nil, nil, "", "timeout"
 	db := openDB(t)
 	load(t, db, run.Write())
-	want(t, query(t, db, "SELECT phase, error, series FROM pages ORDER BY page_seq"), "before||0", "during||1", "after|timeout|null")
+	want(t, query(t, db, "SELECT phase, error, series FROM pages ORDER BY page_seq"), "before|not_metrics|null", "during||1", "after|timeout|null")
 	want(t, query(t, db, "SELECT series, value FROM engine_samples"), "good|1")
-	want(t, query(t, db, "SELECT phase, value, reason FROM identities ORDER BY 1 DESC"), "before|null|absent", "after|null|no_page")
+	want(t, query(t, db, "SELECT phase, value, reason FROM identities ORDER BY 1 DESC"), "before|null|no_page", "after|null|no_page")
 	want(t, codes(t, db), "page_line pages.parquet|page 0, line 0", "page_line pages.parquet|page 1, line 2")
 }
 

@@ -30,6 +30,8 @@ const (
 	CodeBadEvents       Code = "bad_events"        // events that are neither a JSON object nor [DONE]
 	CodeAliasConflict   Code = "alias_conflict"    // unequal texts under both names of the reasoning field
 	CodePageLine        Code = "page_line"         // a line of a metrics page that cannot be read
+	CodePageHash        Code = "page_hash"         // a stored metrics page is not the one whose digest was recorded; not used
+	CodePageFamilies    Code = "page_families"     // a page lacks families of the page before; not used when more than half are missing
 	CodeSmokeFailed     Code = "smoke_failed"      // an arm did not answer a question of the smoke check
 	CodeNotRestored     Code = "not_restored"      // a check after the restoration failed, or none was made
 	CodeClockChange     Code = "clock_change"      // the clocks showed a step or a suspend between two cells

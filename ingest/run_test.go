@@ -23,7 +23,7 @@ import (
 
 var tables = []string{
 	"sources", "campaigns", "arms", "cells", "attempts", "request_facts", "events", "pages", "engine_samples",
-	"gpu_samples", "cgroup_samples", "host_samples", "identities", "stops", "problems",
+	"gpu_samples", "cgroup_samples", "host_samples", "identities", "engine_facts", "stops", "problems",
 }
 
 // dump is every row of every table as sorted text.

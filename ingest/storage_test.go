@@ -1,6 +1,8 @@
 package ingest_test
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -49,9 +51,9 @@ func TestF04LargeBodiesAreCutIntoRowGroups(t *testing.T) {
 	a := run.Cell("x").Fill()
 	run.Write()
 	body, ok := []byte(page+"# "+strings.Repeat("x", 20<<20)+"\n"), int64(200)
-	rows := make([]record.Page, 14)
+	rows, sum := make([]record.Page, 14), sha256.Sum256(body)
 	for i := range rows {
-		rows[i] = record.Page{Seq: int64(i), Phase: "during", HTTPStatus: &ok, Body: body}
+		rows[i] = record.Page{Seq: int64(i), Phase: "during", HTTPStatus: &ok, BodySHA256: hex.EncodeToString(sum[:]), Body: body}
 	}
 	writeTable(t, filepath.Join(run.Folder(a), "pages.parquet"), record.Pages, map[string]string{"assay.plan_sha256": run.Info.PlanSHA256}, rows...)
 	db := openDB(t)

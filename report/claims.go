@@ -189,7 +189,7 @@ var columnUnits = map[string]string{
 // rowUnits are the columns whose unit is in the row's own unit column.
 var rowUnits = []string{
 	"min", "p50", "p95", "max", "p50_low", "p50_high", "p95_low", "p95_high", "mean", "sum", "before", "after", "delta",
-	"highest", "value", "whole", "words", "baseline_p50", "candidate_p50", "median_difference",
+	"highest", "value", "client_mean", "whole", "words", "baseline_p50", "candidate_p50", "median_difference",
 	"baseline_p50_min", "baseline_p50_max", "candidate_p50_min", "candidate_p50_max",
 }
 

@@ -61,6 +61,11 @@ var publishedTables = []published{
 		key:     attemptKey + ", page_seq, series, labels, le, value, declared",
 		engine:  true, where: "NOT " + isHistogram,
 	},
+	{
+		file: "facts", table: "engine_facts", optional: true,
+		meaning: "What the engines say, beside their pages, about what they are and what they can hold.",
+		key:     attemptKey + ", phase, fact, source, value",
+	},
 	{file: "gpu", table: "gpu_samples", meaning: "Readings of each GPU.", key: attemptKey + ", sample_seq, gpu_index, gpu", thin: "sample_seq"},
 	{
 		file: "histograms", table: "engine_samples",

@@ -11,6 +11,10 @@ import (
 // narrative and bring claims.json near its limit.
 var shownHistograms = []string{"queue_seconds", "prefill_seconds", "ttft_arrival_seconds", "decode_seconds", "e2e_seconds"}
 
+// clientBeside are the shown histograms that the client measures too, and what it
+// calls them; queue and prefill have no counterpart.
+var clientBeside = map[string]string{"ttft_arrival_seconds": "TTFO", "decode_seconds": "last output − first output", "e2e_seconds": "E2E"}
+
 // engine makes one table for each shown histogram that an engine exposes, and one
 // of counters.
 func (r *renderer) engine() engineView {
@@ -24,12 +28,17 @@ func (r *renderer) engine() engineView {
 		v.Histograms = append(v.Histograms, named{"`" + name + "`, from " + given(code(r.sourceOf(h, name))), r.histogram(name)})
 	}
 	v.Counters, v.Unexposed = r.counters()
+	v.Checks = r.engineChecks()
 	return v
 }
 
 func (r *renderer) histogram(name string) string {
 	h := r.b.result("engine_histograms")
-	t := newTable("Cell", "n>", "Mean>", "p50 lies in", "p95 lies in")
+	head := []string{"Cell", "n>", "Mean>", "p50 lies in", "p95 lies in"}
+	if beside := clientBeside[name]; beside != "" {
+		head = append(head, "Client's n>", "Client's mean "+beside+">")
+	}
+	t := newTable(head...)
 	rows := h.find("canonical", name)
 	cells := r.b.result("cells")
 	place := func(i int) int64 {
@@ -42,10 +51,24 @@ func (r *renderer) histogram(name string) string {
 	slices.SortStableFunc(rows, func(a, b int) int { return cmp.Compare(place(a), place(b)) })
 	for _, i := range rows {
 		reason := r.b.quote("engine_histograms", i, "reason")
-		t.add(given(code(h.text(i, "cell"))+labelText(h.text(i, "labels"))), r.b.or(t, "engine_histograms", i, "n", reason),
-			r.b.or(t, "engine_histograms", i, "mean", reason), r.bucket(t, i, "p50", reason), r.bucket(t, i, "p95", reason))
+		row := []string{given(code(h.text(i, "cell")) + labelText(h.text(i, "labels"))), r.b.or(t, "engine_histograms", i, "n", reason),
+			r.b.or(t, "engine_histograms", i, "mean", reason), r.bucket(t, i, "p50", reason), r.bucket(t, i, "p95", reason)}
+		if clientBeside[name] != "" {
+			row = append(row, r.besideClient(t, h.text(i, "cell"), name)...)
+		}
+		t.add(row...)
 	}
 	return t.String()
+}
+
+// besideClient is the client's n and mean of the time a histogram holds.
+func (r *renderer) besideClient(t *table, cell, canonical string) []string {
+	found := r.b.result("beside_client").find("cell", cell, "canonical", canonical)
+	if len(found) == 0 {
+		none := t.dash("no request of the client has it, or it is withheld")
+		return []string{none, none}
+	}
+	return []string{r.b.claim("beside_client", found[0], "client_n"), r.b.claim("beside_client", found[0], "client_mean")}
 }
 
 // counters also lists, for each arm, the counters its engine does not expose.
@@ -142,7 +165,10 @@ func (r *renderer) gauges() string {
 		for _, s := range shown {
 			value := t.dash("the gauge is not exposed")
 			for _, k := range g.find("arm", arm, "cell", cell, "canonical", s.canonical) {
-				value, samples = r.b.or(t, "engine_gauges", k, "highest", "not sampled"), r.b.claim("engine_gauges", k, "samples")
+				value, samples = r.b.or(t, "engine_gauges", k, "highest", "no page has a number"), r.b.claim("engine_gauges", k, "samples")
+				if n, _ := g.whole(k, "not_a_number"); n > 0 {
+					value += " (on " + r.b.claim("engine_gauges", k, "not_a_number") + " pages no number)"
+				}
 			}
 			values = append(values, value)
 		}

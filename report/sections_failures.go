@@ -108,6 +108,7 @@ func (r *renderer) sampling() samplingView {
 		}
 	}
 	v.Thinned = thin.String()
+	v.Scrapes, v.Client = r.scrapes(), r.clientCost()
 	return v
 }
 

@@ -42,9 +42,9 @@ type view struct {
 type named struct{ Name, Table string }
 
 type configView struct {
-	Campaign, Controls, Identity string
-	Models                       []named
-	Deviations                   []string
+	Campaign, Controls, Identity, Fingerprint string
+	Models                                    []named
+	Deviations                                []string
 }
 
 type eligibilityView struct {
@@ -63,6 +63,7 @@ type engineView struct {
 	Histograms []named
 	Counters   string
 	Unexposed  []string
+	Checks     string // whether the engine's numbers fit together
 }
 
 type resourcesView struct{ GPU, Energy, NoEnergy, Host, Cgroup, Gauges string }
@@ -71,7 +72,7 @@ type concurrencyView struct{ Claims, Facts string }
 
 type failuresView struct{ Outcomes, Stops, OOM, Attempts, Repeats, Withheld, Problems string }
 
-type samplingView struct{ Table, Thinned string }
+type samplingView struct{ Table, Thinned, Scrapes, Client string }
 
 // figure is a picture in the narrative.
 type figure struct{ Path, Alt, Caption string }
@@ -176,7 +177,7 @@ func (r *renderer) config() configView {
 	for _, d := range jsonList(c.text(0, "deviations")) {
 		v.Deviations = append(v.Deviations, given(literal(d)))
 	}
-	v.Identity = r.identity()
+	v.Identity, v.Fingerprint = r.identity(), r.fingerprints()
 	return v
 }
 

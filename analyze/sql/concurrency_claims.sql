@@ -14,6 +14,7 @@ CREATE OR REPLACE VIEW concurrency_claims AS
 WITH facts AS (
     SELECT campaign, arm,
         min(value) FILTER (fact = 'max_num_seqs') AS ceiling, min(source) FILTER (fact = 'max_num_seqs') AS ceiling_source,
+        min(confidence) FILTER (fact = 'max_num_seqs') AS ceiling_confidence,
         min(value) FILTER (fact = 'kv_pool_tokens') AS pool, min(source) FILTER (fact = 'kv_pool_tokens') AS pool_source,
         min(confidence) FILTER (fact = 'kv_pool_tokens') AS pool_confidence,
         min(value) FILTER (fact = 'max_model_len_configured') AS context
@@ -49,7 +50,7 @@ WITH facts AS (
 ), claims AS (
     SELECT a.campaign, a.arm, a.arm_order, unnest([
             {'place': 1, 'claim': 'scheduler_ceiling', 'value': f.ceiling, 'unit': 'requests', 'source': f.ceiling_source,
-                'note': CASE WHEN f.ceiling IS NULL THEN 'the engine does not state it' ELSE 'configured' END},
+                'note': CASE WHEN f.ceiling IS NULL THEN 'the engine does not state it' ELSE f.ceiling_confidence END},
             {'place': 2, 'claim': 'kv_resident_capacity', 'value': f.pool, 'unit': 'tokens', 'source': f.pool_source,
                 'note': CASE WHEN f.pool IS NULL THEN 'pool ' || f.pool_confidence ELSE 'pool, ' || f.pool_confidence END},
             {'place': 3, 'claim': 'pool_contexts', 'value': f.pool / f.context, 'unit': 'contexts', 'source': 'arithmetic',

@@ -10,16 +10,24 @@ WITH foreign_cells AS (
     FROM metric_withholdings
     WHERE flag = 'foreign_traffic' AND metric = 'engine_means'
     GROUP BY ALL
+), generated AS (
+    SELECT campaign, cell, sum(delta ORDER BY series, labels) AS tokens
+    FROM counter_deltas
+    WHERE canonical = 'generation_tokens'
+    GROUP BY ALL
+    HAVING count(*) = count(delta)
 ), series AS (
     SELECT r.campaign, r.arm, r.cell, r.attempt, r.canonical, r.unit, coalesce(h.family, r.family) AS series, h.labels,
         h.edges_after AS edges, h.steps, h.count_delta, h.sum_delta,
         CASE WHEN r.family IS NULL THEN 'not_exposed: no series of this meaning is on the pages'
             WHEN h.labels IS NULL THEN 'no_baseline: the family has no series before or after the cell'
             ELSE h.reason END AS missing,
-        f.reason AS foreign_reason
+        f.reason AS foreign_reason,
+        CASE WHEN r.canonical = 'itl_per_output_seconds' THEN g.tokens END AS tokens
     FROM resolved_series r
     LEFT JOIN histogram_series h ON h.campaign = r.campaign AND h.cell = r.cell AND h.canonical = r.canonical AND h.family = r.family
     LEFT JOIN foreign_cells f ON f.campaign = r.campaign AND f.cell = r.cell
+    LEFT JOIN generated g ON g.campaign = r.campaign AND g.cell = r.cell
     WHERE r.kind = 'histogram'
 ), ranked AS (
     SELECT *,
@@ -32,6 +40,7 @@ WITH foreign_cells AS (
 SELECT campaign, arm, cell, attempt, canonical, unit, series, labels,
     count_delta::BIGINT AS n, sum_delta AS sum,
     CASE WHEN foreign_reason IS NULL AND count_delta > 0 THEN sum_delta / count_delta END AS mean,
+    CASE WHEN foreign_reason IS NULL AND count_delta > 0 THEN tokens / count_delta END AS tokens_per_observation,
     CASE WHEN at50 > 1 THEN edges[at50 - 1] WHEN at50 = 1 AND edges[1] > 0 THEN 0 END AS p50_low,
     CASE WHEN isfinite(edges[at50]) THEN edges[at50] END AS p50_high,
     CASE WHEN at95 > 1 THEN edges[at95 - 1] WHEN at95 = 1 AND edges[1] > 0 THEN 0 END AS p95_low,
@@ -55,6 +64,7 @@ COMMENT ON COLUMN histogram_summary.labels IS 'Full label set without le, JSON w
 COMMENT ON COLUMN histogram_summary.n IS 'Observations during the cell.';
 COMMENT ON COLUMN histogram_summary.sum IS 'Sum of the observations.';
 COMMENT ON COLUMN histogram_summary.mean IS 'sum / n; null without observations and under foreign traffic.';
+COMMENT ON COLUMN histogram_summary.tokens_per_observation IS 'Of itl_per_output_seconds: generated tokens / observations. Where it is not 1 the mean is one of outputs, not of tokens; two such means with another number of tokens are not comparable. Null for other histograms.';
 COMMENT ON COLUMN histogram_summary.p50_low IS 'Lower edge of the bucket that holds the median.';
 COMMENT ON COLUMN histogram_summary.p50_high IS 'Upper edge of that bucket; null with a p50_low: the median is above p50_low.';
 COMMENT ON COLUMN histogram_summary.p95_low IS 'Lower edge of the bucket that holds the 95th percentile.';

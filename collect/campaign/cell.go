@@ -67,7 +67,7 @@ func (r *run) runAttempt(ctx context.Context, c plan.Cell, number int, rest []pl
 	defer cancel(nil)
 	a.out = startWriter(spool, func(error) { cancel(errStorage) }, a.judge)
 	a.monitor = &monitor{
-		client: client, readers: r.readersOf(c.Arm), anchor: r.anchor, out: a.out, progress: r.Progress, drainBound: r.DrainBound,
+		client: client, readers: r.readersOf(c.Arm), anchor: r.anchor, out: a.out, progress: r.Progress, drainBound: r.DrainBound, countBound: countBound,
 		answers: map[string][]record.Answer{}, inode: map[string]int64{}, onLost: func() { a.gone.Store(true) },
 	}
 	e, before, after, loopErr := a.measure(cellCtx)
@@ -122,7 +122,9 @@ func (a *attempt) measure(ctx context.Context) (e evidence, before, after drain,
 	m, r := a.monitor, a.run
 	pages, samples := r.cadence()
 	before = m.settle(ctx, phaseBefore, pages)
+	m.noteCounted()
 	m.snapshot(ctx, phaseBefore)
+	a.fingerprint(ctx)
 	known := a.learnIdentity(phaseBefore)
 
 	now, _ := r.look()
@@ -153,7 +155,9 @@ func (a *attempt) measure(ctx context.Context) (e evidence, before, after drain,
 	afterCtx, cancelAfter := context.WithTimeout(context.WithoutCancel(ctx), m.drainBound+10*time.Second)
 	defer cancelAfter()
 	after = m.settle(afterCtx, phaseAfter, pages)
+	m.awaitCounted(afterCtx, a.loop.served.Load(), pages)
 	m.snapshot(afterCtx, phaseAfter)
+	a.readLog(phaseAfter)
 	for _, s := range suspect(m.states) {
 		m.problem(s.code, "pages", s.detail)
 	}

@@ -25,7 +25,9 @@ type containerState struct {
 	ID           string `json:"Id"`
 	Image        string `json:"Image"` // sha256 of the image
 	RestartCount int64  `json:"RestartCount"`
-	State        struct {
+	// Args may hold keys; only what engine.KeepArgv leaves of them goes anywhere.
+	Args  []string `json:"Args"`
+	State struct {
 		Status    string `json:"Status"`
 		OOMKilled bool   `json:"OOMKilled"`
 		ExitCode  int64  `json:"ExitCode"`

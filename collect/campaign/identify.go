@@ -25,6 +25,7 @@ type armState struct {
 	protocol protocol
 
 	container *container // nil when none was named
+	log       *engineLog // nil when none was named
 	group     sample.Group
 	cgroup    *sample.Cgroup // reads group; nil before the first attempt
 }
@@ -54,6 +55,9 @@ func (r *run) newArms(seen history) {
 		}
 		if name := r.Containers[arm]; name != "" {
 			a.container = &container{socket: r.DockerSocket, name: name}
+		}
+		if path := r.EngineLogs[arm]; path != "" {
+			a.log = &engineLog{path: path}
 		}
 		r.arms[arm] = a
 	}

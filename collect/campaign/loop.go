@@ -41,6 +41,7 @@ type loop struct {
 	gone *atomic.Bool
 
 	dispatched, connectFailed, cutOff atomic.Int64
+	served                            atomic.Int64 // streams that came to their [DONE]
 	cutoffHit                         atomic.Bool
 	buildErr                          error // owned by the builder
 }
@@ -138,6 +139,8 @@ func (l *loop) note(res *stream.Result) {
 		l.answered.Store(true)
 	}
 	switch res.End {
+	case stream.EndDone:
+		l.served.Add(1)
 	case stream.EndConnectFailed:
 		if l.answered.Load() {
 			l.connectFailed.Add(1)

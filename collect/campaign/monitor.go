@@ -2,6 +2,7 @@ package campaign
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -31,12 +32,16 @@ type monitor struct {
 	progress Progress
 	// drainBound is the longest wait for an idle engine.
 	drainBound time.Duration
+	// countBound is the longest wait until an idle engine has counted its last
+	// requests.
+	countBound time.Duration
 	pageSeq    int64
 	seq        int64 // of GPU, cgroup and host samples
 
 	// What the stop rules look at afterwards. Only one goroutine at a time writes
 	// each of them, see watch.
-	scrapes []span // of whole pages
+	scrapes []span   // of whole pages
+	counted *float64 // requests the engine had finished before the cell; nil when it does not say
 	states  []engineState
 	last    record.Page                // last page
 	answers map[string][]record.Answer // by phase
@@ -94,6 +99,42 @@ func (m *monitor) settle(ctx context.Context, phase string, every time.Duration)
 		}
 		pause(ctx, min(every, DefaultPageEvery))
 	}
+}
+
+// noteCounted keeps how many requests the engine has finished up to the last page.
+func (m *monitor) noteCounted() {
+	m.counted = finishedOn(m.last)
+}
+
+// awaitCounted scrapes on until the engine has counted the served requests of the
+// cell: it counts on a loop of its own, up to a step after the client saw the end.
+// An engine that does not count within countBound is noted.
+func (m *monitor) awaitCounted(ctx context.Context, served int64, every time.Duration) {
+	if m.counted == nil || m.last.Error != "" {
+		return
+	}
+	for start := time.Now(); ; {
+		now := finishedOn(m.last)
+		if now == nil || *now < *m.counted || *now-*m.counted >= float64(served) {
+			return // nothing to wait for, or another process
+		}
+		if ctx.Err() != nil || time.Since(start) > m.countBound {
+			m.problem("not_yet_counted", "pages", fmt.Sprintf("the engine counted %v of %d requests the client saw end; it was given %v", *now-*m.counted, served, m.countBound))
+			return
+		}
+		pause(ctx, min(every, DefaultPageEvery))
+		m.scrape(ctx, phaseAfter)
+	}
+}
+
+// finishedOn is the number of requests an engine says it has finished; nil when
+// the page does not say.
+func finishedOn(p record.Page) *float64 {
+	page, _ := engine.ParsePage(p.Body)
+	if n, _, ok := engine.Resolve(page, "requests_finished"); ok && p.Error == "" {
+		return &n
+	}
+	return nil
 }
 
 // snapshot reads everything but the engine's page once.
@@ -156,19 +197,22 @@ func (m *monitor) deaths() []string {
 // watch samples until ctx ends: pages at one cadence, the rest at another.
 func (m *monitor) watch(ctx context.Context, pages, samples time.Duration) {
 	var group sync.WaitGroup
-	group.Go(func() {
-		skipped := sample.Every(ctx, pages, func(time.Time) {
-			// A scrape begun is finished, also when the cell ends meanwhile: a
-			// page cut off by us would look like an engine's error.
-			m.scrape(context.WithoutCancel(ctx), phaseDuring)
-		})
-		m.skipped("pages", skipped)
-	})
+	group.Go(func() { m.watchPages(ctx, pages) })
 	group.Go(func() {
 		skipped := sample.Every(ctx, samples, func(time.Time) { m.sample(phaseDuring) })
 		m.skipped("samples", skipped)
 	})
 	group.Wait()
+}
+
+// watchPages scrapes one page after the other until ctx ends.
+func (m *monitor) watchPages(ctx context.Context, every time.Duration) {
+	skipped := sample.Every(ctx, every, func(time.Time) {
+		// A scrape begun is finished, also when the cell ends meanwhile: a page
+		// cut off by us would look like an engine's error.
+		m.scrape(context.WithoutCancel(ctx), phaseDuring)
+	})
+	m.skipped("pages", skipped)
 }
 
 func (m *monitor) scrape(ctx context.Context, phase string) record.Page {

@@ -20,6 +20,7 @@ const (
 	DefaultSampleEvery = 2 * time.Second        // GPU, cgroup and host
 	drainBound         = 120 * time.Second      // longest wait until an engine is idle
 	blindDrainWait     = 5 * time.Second        // wait where the engine does not say whether it is idle
+	countBound         = 2 * time.Second        // wait until an idle engine has counted its last requests
 )
 
 // Errors a caller branches on.
@@ -73,6 +74,9 @@ type Options struct {
 	// Engine API socket; an arm without one is "not visible".
 	Containers   map[string]string
 	DockerSocket string // "" for DefaultDockerSocket
+	// EngineLogs name the file an arm's engine writes its log to. Lines that say
+	// what it can hold, or how it works, are kept; no others are.
+	EngineLogs map[string]string
 	// Lifecycle loads and restores engines; nil waits until an operator has.
 	Lifecycle Lifecycle
 
@@ -135,7 +139,7 @@ func (o Options) withDefaults() (Options, error) {
 	if len(o.selected()) == 0 {
 		return o, fmt.Errorf("%w: no cell of the plan matches --arm %q --cells %q; `assay plan show` lists them", ErrUsage, o.OnlyArm, o.CellGlob)
 	}
-	for flag, byArm := range map[string]map[string]string{"--base-url": o.BaseURLs, "--docker": o.Containers} {
+	for flag, byArm := range map[string]map[string]string{"--base-url": o.BaseURLs, "--docker": o.Containers, "--engine-log": o.EngineLogs} {
 		for arm := range byArm {
 			if !slices.Contains(o.Plan.Arms(), arm) {
 				return o, fmt.Errorf("%w: %s names arm %q, which the plan does not have", ErrUsage, flag, arm)

@@ -48,7 +48,7 @@ func collectCommand(env Env) *cobra.Command {
 	flags.StringVar(&f.selfcheck, "selfcheck", "on", "on or off: measure the client's error bar for 3 s before the lock and keep it in run.json")
 	flags.StringVar(&f.smoke, "smoke", "on", "on or off: one plain answer, one JSON answer and one tool call before each arm; only a failed plain answer ends the arm")
 	flags.BoolVar(&f.resume, "resume", false, "go on with the run in -o after an interrupt or a kill: finished cells stay, an unfinished one is run again whole")
-	flags.StringArrayVar(&f.engineLogs, "engine-log", nil, "ARM=FILE: engine log to read capacity facts from (not built yet)")
+	flags.StringArrayVar(&f.engineLogs, "engine-log", nil, "ARM=FILE: log of the arm's engine; the lines that state its capacity are kept, no others (repeatable)")
 	flags.StringVar(&f.lifecycle, "lifecycle", "", "file of load, unload and restore commands; without it the collector waits until each arm is loaded")
 	flags.BoolVar(&f.confirmLifecycle, "confirm-lifecycle", false, "run the lifecycle commands")
 	return cmd
@@ -88,9 +88,6 @@ func runCollect(env Env, f collectFlags, path string) error {
 // collectOptions turns flags into what Run takes.
 func collectOptions(env Env, f collectFlags, path string) (campaign.Options, error) {
 	var o campaign.Options
-	if len(f.engineLogs) > 0 {
-		return o, errors.New("--engine-log is not built yet; run without it")
-	}
 	for name, value := range map[string]string{"selfcheck": f.selfcheck, "smoke": f.smoke} {
 		if value != "on" && value != "off" {
 			return o, Usage(fmt.Errorf("--%s is on or off, not %q", name, value))
@@ -111,6 +108,10 @@ func collectOptions(env Env, f collectFlags, path string) (campaign.Options, err
 	if err != nil {
 		return o, err
 	}
+	logs, err := byArm("--engine-log", "ARM=FILE", f.engineLogs)
+	if err != nil {
+		return o, err
+	}
 	token, err := tokenFrom(env, f.keyEnv)
 	if err != nil {
 		return o, err
@@ -118,7 +119,7 @@ func collectOptions(env Env, f collectFlags, path string) (campaign.Options, err
 	o = campaign.Options{
 		Plan: p, Dir: f.out, BaseURLs: urls, Token: token, Version: env.Version,
 		OnlyArm: f.arm, CellGlob: f.cells, RestartClock: f.restartClock, SampleEvery: f.sampleEvery,
-		Resume: f.resume, Smoke: f.smoke == "on", Containers: containers,
+		Resume: f.resume, Smoke: f.smoke == "on", Containers: containers, EngineLogs: logs,
 		Log: env.Log(), Now: env.Now,
 	}
 	if f.lifecycle != "" {

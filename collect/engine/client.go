@@ -10,8 +10,10 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"assay/collect/record"
@@ -57,6 +59,9 @@ type Client struct {
 	token   string
 	timeout time.Duration
 	http    *http.Client
+
+	mu      sync.Mutex
+	metrics string // path of the metrics page; empty until the engine has said what it is
 }
 
 // NewClient checks the base URL. Errors do not quote it.
@@ -98,8 +103,9 @@ func NewClient(o ClientOptions) (*Client, error) {
 // BodySHA256 is the hash of Body.
 func (c *Client) Scrape(ctx context.Context, anchor record.Anchor, seq int64, phase string) record.Page {
 	p := record.Page{Seq: seq, Phase: phase}
+	path := c.metricsPath(ctx)
 	p.StartNs, p.StartUnixNs = anchor.Now()
-	a := c.get(ctx, pathMetrics, maxPageBytes)
+	a := c.get(ctx, path, maxPageBytes)
 	p.EndNs, _ = anchor.Now()
 	p.HTTPStatus, p.ContentType, p.Error, p.Body = a.status, a.contentType, a.code, a.body
 	if len(p.Body) > 0 {
@@ -109,12 +115,37 @@ func (c *Client) Scrape(ctx context.Context, anchor record.Anchor, seq int64, ph
 	return p
 }
 
+// metricsPath is where the page is. TensorRT-LLM has a list of its last iterations
+// at /metrics, which a read empties, and its page elsewhere; so before its first
+// scrape a Client asks once who the engine is.
+func (c *Client) metricsPath(ctx context.Context) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.metrics != "" {
+		return c.metrics
+	}
+	a := c.get(ctx, pathModels, maxAnswerBytes)
+	if a.status == nil {
+		return pathMetrics
+	}
+	c.metrics = pathMetrics
+	models, _ := Models(a.body)
+	if slices.ContainsFunc(models, func(m Model) bool { return m.OwnedBy == "tensorrt_llm" }) {
+		c.metrics = pathTensorRTMetrics
+	}
+	return c.metrics
+}
+
 // Ask puts one identity question, such as /v1/models, /version or /health. Paths
 // count from the root, that is the base URL without its /v1. A status other than
-// 200 is an error code; the body is kept all the same, up to 1 MiB.
+// 200 is an error code; the body is kept all the same, up to 1 MiB. Of /server_info
+// only what KeepSettings leaves is kept.
 func (c *Client) Ask(ctx context.Context, anchor record.Anchor, phase, path string) record.Answer {
 	a := c.get(ctx, path, maxAnswerBytes)
 	row := record.Answer{Phase: phase, Path: path, HTTPStatus: a.status, Error: a.code, Body: a.body}
+	if path == PathServerInfo || path == PathServerInfoOld {
+		row.Body = KeepSettings(a.body)
+	}
 	row.AtNs, row.AtUnixNs = anchor.Now()
 	return row
 }
@@ -136,7 +167,7 @@ func (c *Client) get(ctx context.Context, path string, limit int64) answer {
 	}
 	request.Header.Set("Accept-Encoding", "identity")
 	request.Header.Set("User-Agent", "assay")
-	if path == pathMetrics {
+	if path == pathMetrics || path == pathTensorRTMetrics {
 		// Keeps engines from answering in OpenMetrics or protobuf.
 		request.Header.Set("Accept", "text/plain;version=0.0.4")
 	}

@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"assay/collect/record"
 )
 
@@ -99,8 +101,40 @@ func TestEachQuestionHasItsOwnConnection(t *testing.T) {
 	for i := range int64(3) {
 		c.Scrape(t.Context(), record.NewAnchor(), i, "during")
 	}
-	if got := connections.Load(); got != 3 {
-		t.Errorf("%d connections for 3 scrapes", got)
+	if got := connections.Load(); got != 4 { // the first scrape asks who the engine is
+		t.Errorf("%d connections for 3 scrapes and one question", got)
+	}
+}
+
+// A read of TensorRT-LLM's /metrics empties a buffer that is not ours.
+func TestTensorRTLLMIsScrapedWhereAReadEmptiesNothing(t *testing.T) {
+	for owner, want := range map[string]string{"tensorrt_llm": "/prometheus/metrics", "vllm": "/metrics"} {
+		var asked []string
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			asked = append(asked, r.URL.Path)
+			fmt.Fprintf(w, `{"data":[{"id":"m","owned_by":%q}]}`, owner)
+		}))
+		c := mustClient(t, ClientOptions{BaseURL: server.URL + "/v1"})
+		for i := range int64(2) {
+			c.Scrape(t.Context(), record.NewAnchor(), i, "during")
+		}
+		server.Close()
+		if diff := cmp.Diff([]string{"/v1/models", want, want}, asked); diff != "" {
+			t.Errorf("%s: %s", owner, diff)
+		}
+	}
+}
+
+func TestServerInfoIsKeptWithoutItsSecrets(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `{"api_key":"sk-1","max_running_requests":48}`)
+	}))
+	t.Cleanup(server.Close)
+	c := mustClient(t, ClientOptions{BaseURL: server.URL + "/v1"})
+	for _, path := range []string{PathServerInfo, PathServerInfoOld} {
+		if a := c.Ask(t.Context(), record.NewAnchor(), "before", path); string(a.Body) != `{"max_running_requests":48}` {
+			t.Errorf("%s: kept %s", path, a.Body)
+		}
 	}
 }
 

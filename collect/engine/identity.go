@@ -20,6 +20,8 @@ const (
 	pathModels        = "/v1/models"     // under the base URL
 	pathVersion       = "/version"       // at the root of the base URL
 	pathMetrics       = "/metrics"       // at the root of the base URL
+
+	pathTensorRTMetrics = "/prometheus/metrics"
 )
 
 // Fact is one thing an engine says about itself. Value is nil when it does not;

@@ -16,10 +16,13 @@ import (
 )
 
 // Row groups end after this many rows or bytes, whichever comes first: a group
-// is held in memory, and one column of a group may not exceed 2 GiB.
+// is held in memory by whoever writes or reads it. Within a group the bytes of
+// one column are compressed together, which is what makes metrics pages cheap:
+// hundreds fit into a group, and of a page only what differs from the ones before
+// takes room.
 const (
 	groupRows  = 1 << 17
-	groupBytes = 256 << 20
+	groupBytes = 64 << 20
 )
 
 // Writer writes rows of one table to a Parquet file. Integers are

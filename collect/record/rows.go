@@ -86,12 +86,12 @@ type Page struct {
 // Answer is one reply of the engine to an identity question.
 type Answer struct {
 	Phase      string `col:"phase" kind:"setting" doc:"before or after the cell."`
-	Path       string `col:"path" kind:"setting" doc:"Path asked, such as /v1/models."`
+	Path       string `col:"path" kind:"setting" doc:"Path asked, such as /v1/models; or argv, the command line of the engine's container, or engine log."`
 	AtNs       int64  `col:"at_ns" kind:"clock" unit:"ns" doc:"Answer complete, monotonic since the run's clock anchor."`
 	AtUnixNs   int64  `col:"at_unix_ns" kind:"clock" unit:"ns since 1970 UTC" doc:"Wall clock at at_ns."`
 	HTTPStatus *int64 `col:"http_status" kind:"bytes" doc:"Status of the answer; null without one."`
 	Error      string `col:"error" kind:"code" doc:"Why there is no answer; empty when there is one."`
-	Body       []byte `col:"body" kind:"bytes" doc:"Body as received, up to 1 MiB."`
+	Body       []byte `col:"body" kind:"bytes" doc:"Body as received, up to 1 MiB. Of /server_info and argv only the settings that state a capacity, because the rest may hold keys; of an engine log the matched lines."`
 }
 
 // GPUSample is one reading of one GPU. A field the driver does not give is

@@ -240,7 +240,7 @@ COMMENT ON COLUMN events.completion_tokens IS 'Completion tokens of the usage on
 CREATE TABLE IF NOT EXISTS pages (
     campaign VARCHAR NOT NULL, arm VARCHAR NOT NULL, cell VARCHAR NOT NULL, attempt BIGINT NOT NULL, page_seq BIGINT NOT NULL,
     phase VARCHAR NOT NULL, start_ns BIGINT NOT NULL, end_ns BIGINT NOT NULL, start_unix_ns BIGINT NOT NULL,
-    http_status BIGINT, error VARCHAR NOT NULL, body_sha256 VARCHAR NOT NULL, body_bytes BIGINT, series BIGINT);
+    http_status BIGINT, content_type VARCHAR, error VARCHAR NOT NULL, body_sha256 VARCHAR NOT NULL, body_bytes BIGINT, series BIGINT);
 COMMENT ON TABLE pages IS 'One row per scrape of an engine''s metrics page.';
 COMMENT ON COLUMN pages.campaign IS 'Campaign.';
 COMMENT ON COLUMN pages.arm IS 'Arm.';
@@ -252,10 +252,11 @@ COMMENT ON COLUMN pages.start_ns IS 'Scrape sent, ns since the run''s clock anch
 COMMENT ON COLUMN pages.end_ns IS 'Scrape answered, ns since the run''s clock anchor.';
 COMMENT ON COLUMN pages.start_unix_ns IS 'Wall clock at start_ns, ns since 1970 UTC.';
 COMMENT ON COLUMN pages.http_status IS 'HTTP status; null without an answer.';
-COMMENT ON COLUMN pages.error IS 'Why there is no whole page; empty when there is one.';
+COMMENT ON COLUMN pages.content_type IS 'Content-Type of the answer, as received; null in a published bundle.';
+COMMENT ON COLUMN pages.error IS 'Why there is no whole page; empty when there is one. Beside what the collector saw: not_metrics, empty_page, hash_mismatch (the stored bytes are not those that were scraped), short_page (more than half of the families of the page before are missing).';
 COMMENT ON COLUMN pages.body_sha256 IS 'SHA-256 of the page, hex.';
 COMMENT ON COLUMN pages.body_bytes IS 'Size of the page, bytes; null without one.';
-COMMENT ON COLUMN pages.series IS 'Series read from the page; null without one.';
+COMMENT ON COLUMN pages.series IS 'Series read from the page; null when there is no page to read.';
 
 CREATE TABLE IF NOT EXISTS engine_samples (
     campaign VARCHAR NOT NULL, arm VARCHAR NOT NULL, cell VARCHAR NOT NULL, attempt BIGINT NOT NULL, page_seq BIGINT NOT NULL,
@@ -411,6 +412,22 @@ COMMENT ON COLUMN host_samples.missing IS 'Why columns are null, as a JSON objec
 CREATE TABLE IF NOT EXISTS identities (
     campaign VARCHAR NOT NULL, arm VARCHAR NOT NULL, cell VARCHAR NOT NULL, attempt BIGINT NOT NULL, phase VARCHAR NOT NULL,
     fact VARCHAR NOT NULL, value VARCHAR, source VARCHAR NOT NULL, reason VARCHAR);
+CREATE TABLE IF NOT EXISTS engine_facts (
+    campaign VARCHAR NOT NULL, arm VARCHAR NOT NULL, cell VARCHAR NOT NULL, attempt BIGINT NOT NULL, phase VARCHAR NOT NULL,
+    fact VARCHAR NOT NULL, value VARCHAR NOT NULL, unit VARCHAR NOT NULL, source VARCHAR NOT NULL, confidence VARCHAR NOT NULL, place BIGINT NOT NULL);
+COMMENT ON TABLE engine_facts IS 'One row per thing an engine says, beside its pages, about what it is and what it can hold; and per source what it answered.';
+COMMENT ON COLUMN engine_facts.campaign IS 'Campaign.';
+COMMENT ON COLUMN engine_facts.arm IS 'Arm.';
+COMMENT ON COLUMN engine_facts.cell IS 'Cell.';
+COMMENT ON COLUMN engine_facts.attempt IS 'Attempt.';
+COMMENT ON COLUMN engine_facts.phase IS 'before or after.';
+COMMENT ON COLUMN engine_facts.fact IS 'engine (the family), answer (what the source answered), engine_build, kv_pool_tokens, max_model_len, max_num_seqs, kv_bytes or weights_bytes.';
+COMMENT ON COLUMN engine_facts.value IS 'Value as stated; of an answer its HTTP status, an error code, or read for a source that is no question over HTTP.';
+COMMENT ON COLUMN engine_facts.unit IS 'tokens, requests, bytes, or GB where the engine prints GB and may mean GiB; empty for text.';
+COMMENT ON COLUMN engine_facts.source IS 'Path and member, flag of the command line (argv), or engine log.';
+COMMENT ON COLUMN engine_facts.confidence IS 'reported; logged (the same, rounded as printed); configured (what the engine was told); derived (a product of reported parts); empty for an answer.';
+COMMENT ON COLUMN engine_facts.place IS 'Preference among the sources of a fact: the lowest stands. A label of a page stands at 10, a gauge at 20.';
+
 COMMENT ON TABLE identities IS 'One row per identity fact of an engine, before and after each attempt.';
 COMMENT ON COLUMN identities.campaign IS 'Campaign.';
 COMMENT ON COLUMN identities.arm IS 'Arm.';

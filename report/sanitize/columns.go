@@ -43,6 +43,7 @@ var allowed = map[string]string{
 		uptime_s load_5m swap_total_bytes major_faults memory_pressure_us memory_stalled_us cpu_pressure_us
 		io_pressure_us boot missing`,
 	"identities":   `campaign arm cell attempt phase fact value source reason`,
+	"engine_facts": `campaign arm cell attempt phase fact value unit source confidence place`,
 	"stops":        `campaign stop_seq at_ns at_unix_ns rule arm cell attempt detail blocks`,
 	"smoke_checks": `campaign smoke_seq at_ns at_unix_ns arm question outcome detail http_status end_kind took_ns answer_sha256`,
 	// The plan's words for a check are taken from the redacted plan instead.
