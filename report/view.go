@@ -116,7 +116,7 @@ func (r *renderer) scope() string {
 	var models []string
 	arms := r.b.result("arms")
 	for i := range arms.rows {
-		models = append(models, given(code(arms.text(i, "arm")))+" = "+given(code(arms.text(i, "repository"))))
+		models = append(models, given(code(arms.text(i, "arm")))+" = "+given(orNotStated(code(arms.text(i, "repository")))))
 	}
 	text := fmt.Sprintf("campaign %s, %s; %s cells and %s requests planned, %s of the requests in warm-ups",
 		given(code(r.plan.CampaignID)), strings.Join(models, ", "),
