@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"assay/collect/plan"
@@ -31,7 +30,6 @@ type attempt struct {
 	out        *writer
 	monitor    *monitor
 	loop       *loop
-	gone       atomic.Bool
 	answers    []answer // owned by the writer's goroutine until it is closed
 	dispatched int64
 	state      RunState
@@ -105,11 +103,7 @@ func (r *run) runAttempt(ctx context.Context, c plan.Cell, number int, rest []pl
 
 // judge runs in the writer's goroutine with each stored request.
 func (a *attempt) judge(row record.Request, events []record.Event) {
-	found := readAnswer(row, events, a.cell.Request.RequestCanaries)
-	if found.fault != "" {
-		a.gone.Store(true)
-	}
-	a.answers = append(a.answers, found)
+	a.answers = append(a.answers, readAnswer(row, events, a.cell.Request.RequestCanaries))
 }
 
 // measure is the order of one attempt: idle engine, readings, requests under
@@ -128,7 +122,7 @@ func (a *attempt) measure(ctx context.Context) (e evidence, before, after drain,
 	defer cut(nil)
 	a.loop = &loop{
 		cell: a.cell, url: completionsURL(r.baseURL(a.cell)), token: r.Token, anchor: r.anchor, cutoff: r.clock.CutoffUnixNs,
-		now: func() int64 { return r.Clock().UnixNs }, out: a.out, progress: r.Progress, answered: &a.arm.answered, gone: &a.gone,
+		now: func() int64 { return r.Clock().UnixNs }, out: a.out, progress: r.Progress, answered: &a.arm.answered,
 	}
 	switch {
 	case len(known.changes) > 0:
