@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -151,7 +152,7 @@ func (p *preflight) model(answer record.Answer, cells []plan.Cell) {
 		case m.MaxModelLen == nil:
 			p.add("model length", CheckWarn, "not stated", "check by hand that it is "+decimal(planned)+" tokens")
 		case *m.MaxModelLen < planned:
-			p.add("model length", CheckFail, fmt.Sprintf("%d tokens, the plan counts on %d", *m.MaxModelLen, planned), "start the engine with --max-model-len "+decimal(planned))
+			p.add("model length", CheckFail, fmt.Sprintf("%d tokens, the plan counts on %d", *m.MaxModelLen, planned), "start the engine with a context of "+decimal(planned)+" tokens for each request")
 		case *m.MaxModelLen > planned:
 			p.add("model length", CheckWarn, fmt.Sprintf("%d tokens, the plan says %d", *m.MaxModelLen, planned), "the capacity edge of the plan is not the engine's")
 		default:
@@ -160,8 +161,11 @@ func (p *preflight) model(answer record.Answer, cells []plan.Cell) {
 	}
 }
 
-// usefulMetrics are the series a finding is poorer without.
-var usefulMetrics = []string{"requests_running", "requests_waiting", "kv_usage_ratio", "prompt_tokens", "generation_tokens"}
+// usefulMetrics are the series a finding is poorer without; any one of a line
+// will do.
+var usefulMetrics = [][]string{
+	{"requests_running"}, {"requests_waiting"}, {"kv_usage_ratio"}, {"prompt_tokens", "prompt_tokens_computed"}, {"generation_tokens"},
+}
 
 func (p *preflight) metrics(ctx context.Context, client *engine.Client) int64 {
 	page := client.Scrape(ctx, p.anchor, 0, phaseBefore)
@@ -171,9 +175,9 @@ func (p *preflight) metrics(ctx context.Context, client *engine.Client) int64 {
 	}
 	parsed, _ := engine.ParsePage(page.Body)
 	var lacks []string
-	for _, canonical := range usefulMetrics {
-		if _, _, ok := engine.Resolve(parsed, canonical); !ok {
-			lacks = append(lacks, canonical)
+	for _, names := range usefulMetrics {
+		if !slices.ContainsFunc(names, func(canonical string) bool { _, _, ok := engine.Resolve(parsed, canonical); return ok }) {
+			lacks = append(lacks, names[0])
 		}
 	}
 	if len(lacks) > 0 {
