@@ -206,6 +206,12 @@ func TestComparisonsWithholdOnlyWhatIsSpoiled(t *testing.T) {
 		{"cache unknown", func(f *fixture) { f.lastRequest(0)["cached_tokens"] = nil }, map[string][]string{
 			"gap_p50_ns": {"1e+06", "2", "p50 descriptive"}, "effective_prefill_tok_s": {"8e+06", "2", "cached tokens unknown; p50 descriptive"}, "decode_tok_s": {"1000", "2", "p50 descriptive"},
 		}},
+		{"cache unknown, known to the engine", func(f *fixture) {
+			f.lastRequest(0)["cached_tokens"] = nil
+			f.cachedOf("candidate", "candidate cache unknown, known to the engine", 15000, 1000)
+		}, map[string][]string{
+			"gap_p50_ns": {"1e+06", "2", "p50 descriptive"}, "effective_prefill_tok_s": {"-", "0", "withheld: cache_assisted (baseline: 0 requests, candidate: 2); cached tokens unknown"}, "decode_tok_s": {"1000", "2", "p50 descriptive"},
+		}},
 		{"one burst", func(f *fixture) {
 			f.lastRequest(0)["completion_tokens"], f.lastRequest(0)["short_gaps"] = 40, 9
 		}, map[string][]string{

@@ -44,6 +44,10 @@ func TestWithholdings(t *testing.T) {
 		{"cache", func(f *fixture, c string) { f.plain(c, row{"prompt_tokens": 8112, "cached_tokens": 8111}) }, each("0", "cache_assisted", "99.99 % of the prompt tokens came from a cache; kept out of comparisons", "effective_prefill_tok_s")},
 		{"1 % of cache", func(f *fixture, c string) { f.plain(c, row{"prompt_tokens": 100, "cached_tokens": 1}) }, nil},
 		{"cache unknown", func(f *fixture, c string) { f.plain(c, row{"cached_tokens": nil}) }, nil},
+		{"cache by the engine's counters", func(f *fixture, c string) { f.plain(c, row{"cached_tokens": nil}); f.cached(c, 900, 100) }, each("-", "cache_assisted", "the engine took 900 of 1000 prompt tokens from a cache; kept out of comparisons", "effective_prefill_tok_s")},
+		{"cache by an engine that counts the parts", func(f *fixture, c string) { f.plain(c, row{"cached_tokens": nil}); f.cachedParts(c, 900, 100) }, each("-", "cache_assisted", "the engine took 900 of 1000 prompt tokens from a cache; kept out of comparisons", "effective_prefill_tok_s")},
+		{"1 % of cache by the engine's counters", func(f *fixture, c string) { f.plain(c, row{"cached_tokens": nil}); f.cached(c, 10, 990) }, nil},
+		{"the usage says that nothing was cached", func(f *fixture, c string) { f.plain(c, row{"cached_tokens": 0}); f.cached(c, 900, 100) }, nil},
 		{"negative time", func(f *fixture, c string) { f.plain(c, row{"ttfo_ns": -1}) }, each("0", "impossible_time", "a duration is negative or longer than the cell's outer bound", times...)},
 		{"time beyond the bound", func(f *fixture, c string) { f.plain(c, row{"done_ns": 1001 * second, "end_ns": 1001 * second}) }, each("0", "impossible_time", "a duration is negative or longer than the cell's outer bound", times...)},
 		{"clock drift of 50 ms", func(f *fixture, c string) { f.plain(c); f.lastAttempt()["clock_drift_ns"] = 50_000_000 }, nil},
@@ -110,6 +114,31 @@ func (f *fixture) traffic(cell string, finished, prompt, generated int, preempti
 	}
 	page(1, "before", 7, 1, 1000, 500, "0")
 	page(2, "after", 7+finished-finished/2, 1+finished/2, 1000+prompt, 500+generated, preemptions)
+}
+
+// cached adds pages of vLLM between which the prompt came from cache and
+// computing.
+func (f *fixture) cached(cell string, cached, computed int) {
+	f.cachedOf("baseline", cell, cached, computed)
+}
+
+func (f *fixture) cachedOf(arm, cell string, cached, computed int) {
+	for seq, phase := range []string{"before", "after"} {
+		f.page(arm, cell, seq+1, phase, start,
+			`vllm:num_preemptions_total{"engine":"0"} 0`,
+			`vllm:generation_tokens_total{"engine":"0"} 7`,
+			fmt.Sprintf(`vllm:prompt_tokens_total{"engine":"0"} %d`, 5000+seq*(cached+computed)),
+			fmt.Sprintf(`vllm:prompt_tokens_cached_total{"engine":"0"} %d`, 50+seq*cached))
+	}
+}
+
+// cachedParts does the same for the server of llama.cpp, which has no total.
+func (f *fixture) cachedParts(cell string, cached, computed int) {
+	for seq, phase := range []string{"before", "after"} {
+		f.page("baseline", cell, seq+1, phase, start,
+			fmt.Sprintf(`llamacpp:prompt_tokens_total{} %d`, 5000+seq*computed),
+			fmt.Sprintf(`llamacpp:prompt_tokens_cached_total{} %d`, 50+seq*cached))
+	}
 }
 
 func TestWarmUpThatOverlapsWithholdsTheMeasuredTimes(t *testing.T) {

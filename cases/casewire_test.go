@@ -15,10 +15,11 @@ const defaultHead = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset
 
 // wireBuilder reads a script line by line.
 type wireBuilder struct {
-	eol   string
-	body  []wireRead // the first may be a head
-	end   string
-	endAt time.Duration
+	eol    string
+	framed bool       // the reads bring their own HTTP framing
+	body   []wireRead // the first may be a head
+	end    string
+	endAt  time.Duration
 }
 
 var repeated = regexp.MustCompile(`^([0-9]+)x([0-9a-zµ.]+)$`)
@@ -30,6 +31,9 @@ func (b *wireBuilder) line(line string) error {
 	}
 	first, rest, _ := strings.Cut(line, " ")
 	switch first {
+	case "framed":
+		b.framed = true
+		return nil
 	case "eol":
 		return b.lineEnd(rest)
 	case "same":
@@ -121,7 +125,7 @@ func (b *wireBuilder) finish() *wire {
 		head, reads = reads[0], reads[1:]
 	}
 	w.reads = append(w.reads, head)
-	chunked := bytes.Contains(head.data, []byte("Transfer-Encoding: chunked"))
+	chunked := !b.framed && bytes.Contains(head.data, []byte("Transfer-Encoding: chunked"))
 	for _, r := range reads {
 		if chunked {
 			r.data = fmt.Appendf(nil, "%x\r\n%s\r\n", len(r.data), r.data)

@@ -170,6 +170,9 @@ func (c campaign) store(t testing.TB) *store.DB {
 	return db
 }
 
+// secondsPerRequest is what a counter of seconds rises by with each request.
+const secondsPerRequest = 0.3
+
 const (
 	testSecond = int64(1_000_000_000)
 	testAnchor = int64(1_792_231_800) * testSecond // 2026-10-17 10:10 UTC
@@ -402,6 +405,7 @@ func (f *filler) samples(cell testCell, phase string, at int64) {
 	sample("vllm:num_requests_waiting", `{"model_name":"tiny"}`, nil, 0)
 	sample("vllm:kv_cache_usage_perc", `{"model_name":"tiny"}`, nil, busy*float64(cell.context)/200_000)
 	sample("vllm:prompt_tokens_total", `{"model_name":"tiny"}`, nil, float64(n*1000))
+	sample("llamacpp:tokens_predicted_seconds_total", `{}`, nil, float64(n)*secondsPerRequest)
 	sample("vllm:request_success_total", `{"finished_reason":"stop","model_name":"tiny"}`, nil, float64(n))
 	sample("process_start_time_seconds", `{}`, nil, 1000)
 	if phase == "during" {

@@ -35,6 +35,10 @@ var scales = map[string][]scale{
 // shownUnits are printed behind the number.
 var shownUnits = map[string]string{"%": space + "%", "MHz": space + "MHz", "°C": space + "°C"}
 
+// counted are the units of things that come whole: however many, all digits are
+// printed.
+var counted = map[string]bool{"tokens": true, "requests": true, "blocks": true, "events": true, "rounds": true}
+
 // formatValue writes a value for a reader: whole numbers with thousands
 // separators, times and sizes in the unit that fits, everything else to four
 // significant figures. A missing value is a dash.
@@ -63,7 +67,7 @@ func formatValue(v any, unit string) string {
 		case "contexts": // a pool in windows: two decimals, as capacity is stated
 			return grouped(strconv.FormatFloat(v, 'f', 2, 64))
 		}
-		if v == math.Trunc(v) && math.Abs(v) < 1e15 && (unit == "tokens" || unit == "requests") {
+		if v == math.Trunc(v) && math.Abs(v) < 1e15 && counted[unit] {
 			return grouped(strconv.FormatFloat(v, 'f', 0, 64))
 		}
 		return rounded(v) + shownUnits[unit]

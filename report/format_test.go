@@ -18,7 +18,7 @@ func TestFormatValue(t *testing.T) {
 		{int64(640), "ns", "640 ns"}, {int64(812_345_678), "ns", "812.3 ms"}, {int64(1_234_567_890), "ns", "1.235 s"}, {float64(999_960_000), "ns", "1.000 s"},
 		{int64(0), "ns", "0 s"}, {float64(57.3142), "tok/s", "57.31"}, {float64(12914.2), "tok/s", "12,910"}, {float64(0.98765), "share", "98.77 %"},
 		{float64(4.7566), "contexts", "4.76"}, {float64(1), "contexts", "1.00"}, {int64(96) << 30, "B", "96.00 GiB"}, {int64(1), "B", "1 B"}, {float64(2.25), "s", "2.250 s"},
-		{float64(0.004), "s", "4.000 ms"}, {math.Inf(1), "s", "∞"}, {math.NaN(), "", "NaN"}, {true, "", "yes"}, {"text", "", "text"}, {float64(2493817), "tokens", "2,493,817"},
+		{float64(0.004), "s", "4.000 ms"}, {math.Inf(1), "s", "∞"}, {math.NaN(), "", "NaN"}, {float64(123456), "rounds", "123,456"}, {true, "", "yes"}, {"text", "", "text"}, {float64(2493817), "tokens", "2,493,817"},
 	} {
 		if got := strings.ReplaceAll(formatValue(row.value, row.unit), space, " "); got != row.want {
 			t.Errorf("formatValue(%v, %q) = %q, want %q", row.value, row.unit, got, row.want)

@@ -162,3 +162,38 @@ func TestReasonsStandWhereANumberWould(t *testing.T) {
 		t.Error("the comparison of prefill does not say why it is withheld")
 	}
 }
+
+// A counter of seconds rises by fractions: rounding each cell's delta first would
+// make short cells nothing.
+func TestSumsOfCountersKeepTheirFractions(t *testing.T) {
+	requests := 0.0
+	for _, cell := range testCells() {
+		if cell.arm == "baseline" {
+			requests += float64(cell.requests)
+		}
+	}
+	want := formatValue(requests*secondsPerRequest, "s")
+	for row := range strings.Lines(section(t, finding(t, "passing", passing), "Engine metrics")) {
+		if strings.HasPrefix(row, "| baseline | `decode_compute_seconds` ") {
+			if !strings.Contains(row, " | "+want+" | ") {
+				t.Errorf("want %s in %s", want, row)
+			}
+			return
+		}
+	}
+	t.Error("the counter is not in the section")
+}
+
+// What the plan does not state is said not to be stated.
+func TestModelSource(t *testing.T) {
+	for _, tt := range []struct{ repository, revision, want string }{
+		{"example/Tiny", "ab12", "`example/Tiny@ab12`"},
+		{"example/Tiny", "", "`example/Tiny`, revision not stated"},
+		{"", "ab12", "revision `ab12` of a repository that is not stated"},
+		{"", "", "not stated"},
+	} {
+		if got := modelSource(tt.repository, tt.revision); unmark(got) != tt.want {
+			t.Errorf("%q at %q is %s, want %s", tt.repository, tt.revision, unmark(got), tt.want)
+		}
+	}
+}

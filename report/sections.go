@@ -36,18 +36,6 @@ func (r *renderer) verdictSentence() string {
 		eligible, measured, r.b.claim("tally", 0, "requests_eligible"), r.b.claim("tally", 0, "requests_measured"))
 }
 
-// weights names the files of an arm's model, as configured.
-func weights(arms *result, row int) string {
-	repository, revision := arms.text(row, "repository"), arms.text(row, "revision")
-	switch {
-	case repository == "":
-		return "repository not stated"
-	case revision == "":
-		return given(code(repository)) + ", revision not stated"
-	}
-	return given(code(repository + "@" + revision))
-}
-
 func (r *renderer) setup() string {
 	t := newTable("Field", "Value")
 	arms := r.b.result("arms")
@@ -56,7 +44,7 @@ func (r *renderer) setup() string {
 		arm := arms.text(i, "arm")
 		name := given(code(arm)) + ": "
 		model := r.plan.Models[arm]
-		models = append(models, name+weights(arms, i)+", served as "+given(code(arms.text(i, "model"))))
+		models = append(models, name+modelSource(arms.text(i, "repository"), arms.text(i, "revision"))+", served as "+given(code(arms.text(i, "model"))))
 		runtimes = append(runtimes, name+given(code(arms.text(i, "engine")))+" (configured)"+r.observed(arm, "engine_version"))
 		recipes = append(recipes, name+given(orNotStated(code(model.Container))))
 		where := "on another host"
@@ -78,6 +66,19 @@ func (r *renderer) setup() string {
 	t.add("Evidence", r.evidenceLabel())
 	t.add("Decision", "no-promotion")
 	return t.String()
+}
+
+// modelSource names where a model comes from, as far as the plan states it.
+func modelSource(repository, revision string) string {
+	switch {
+	case repository == "" && revision == "":
+		return given(orNotStated(""))
+	case repository == "":
+		return "revision " + given(code(revision)) + " of a repository that is not stated"
+	case revision == "":
+		return given(code(repository)) + ", revision not stated"
+	}
+	return given(code(repository + "@" + revision))
 }
 
 // observed prints what an engine says about itself, when it says one thing.

@@ -5,7 +5,7 @@
 -- Withheld, with the reason in the note: the inter-chunk gap when the two cells'
 -- stamp sources differ (a cell's source is kernel when at most 1 % of its output
 -- events have the read stamp); effective prefill when a request of either cell is
--- cache_assisted.
+-- cache_assisted, or the whole cell by the engine's own counters.
 -- "output lengths differ" stands where the completion tokens of the two cells differ
 -- in their least, median or most.
 -- Beside each difference stands the spread of both medians over the campaign and its
@@ -15,14 +15,17 @@ WITH distributions AS (
     FROM cell_distributions WHERE population = 'eligible'
 ), compared AS (
     SELECT campaign, pair, baseline_arm, baseline_cell, candidate_arm, candidate_cell FROM pair_comparability WHERE comparable
+), caches AS (
+    SELECT DISTINCT campaign, cell FROM metric_withholdings WHERE flag = 'cache_assisted' AND request_index IS NULL
 ), stamps AS (
     SELECT k.campaign, k.cell,
         CASE WHEN sum(v.output_events) > 0 THEN
             CASE WHEN sum(v.output_read_stamped) * 100 <= sum(v.output_events) THEN 'kernel' ELSE 'read' END END AS stamp_source,
-        count(*) FILTER (v.cache_assisted) AS cache_assisted,
+        count(*) FILTER (v.cache_assisted OR w.cell IS NOT NULL) AS cache_assisted,
         count(*) FILTER (NOT v.cache_reported) AS cache_unknown
     FROM counted_attempts k
     JOIN request_values v ON v.campaign = k.campaign AND v.cell = k.cell AND v.attempt = k.attempt
+    LEFT JOIN caches w ON w.campaign = k.campaign AND w.cell = k.cell
     GROUP BY ALL
 ), clocks AS (
     SELECT campaign, cell, list(reason ORDER BY reason) AS reasons FROM metric_withholdings WHERE flag = 'clocks_differ' GROUP BY ALL

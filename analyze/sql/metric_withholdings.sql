@@ -2,6 +2,9 @@
 -- for one request or, with a null request_index, for the whole cell. A null metric
 -- is a note: nothing is withheld.
 --   burst_delivery, cache_assisted, impossible_time   see request_withholdings
+--   cache_assisted   of a whole cell: the usage of a request does not say how many
+--                    of its prompt tokens were cached, and by the engine's own
+--                    counters more than 1 % of those of the cell were
 --   foreign_traffic  the engine finished more requests than the client sent; or,
 --                    when every request has usage and the engine preempted none,
 --                    its token deltas exceed the client's. When the tokens cannot
@@ -26,6 +29,7 @@ WITH times(metric) AS (VALUES
     SELECT k.campaign, k.cell, k.attempt,
         count(*) FILTER (v.dispatched) AS dispatched,
         count(*) FILTER (v.dispatched AND (v.prompt_tokens IS NULL OR v.completion_tokens IS NULL)) AS without_usage,
+        count(*) FILTER (v.dispatched AND NOT v.cache_reported) AS without_cached,
         coalesce(sum(v.prompt_tokens), 0)::BIGINT AS prompt_tokens,
         coalesce(sum(v.completion_tokens), 0)::BIGINT AS completion_tokens,
         sum(v.output_events)::BIGINT AS output_events,
@@ -40,6 +44,8 @@ WITH times(metric) AS (VALUES
     SELECT campaign, cell,
         (sum(delta ORDER BY series, labels) FILTER (canonical = 'requests_finished'))::BIGINT AS finished,
         (sum(delta ORDER BY series, labels) FILTER (canonical = 'prompt_tokens'))::BIGINT AS prompt_tokens,
+        (sum(delta ORDER BY series, labels) FILTER (canonical = 'prompt_tokens_cached'))::BIGINT AS cached_tokens,
+        (sum(delta ORDER BY series, labels) FILTER (canonical = 'prompt_tokens_computed'))::BIGINT AS computed_tokens,
         (sum(delta ORDER BY series, labels) FILTER (canonical = 'generation_tokens'))::BIGINT AS generation_tokens,
         (sum(delta ORDER BY series, labels) FILTER (canonical = 'preemptions'))::BIGINT AS preemptions,
         count(*) FILTER (canonical = 'preemptions' AND delta IS NULL) > 0 AS preemptions_unknown
@@ -65,6 +71,14 @@ WITH times(metric) AS (VALUES
     FROM traffic
     WHERE not_evaluable IS NULL AND coalesce(finished <= dispatched, true)
         AND (engine_prompt > prompt_tokens OR engine_generation > completion_tokens)
+), cached AS (
+    SELECT t.campaign, t.cell, 'effective_prefill_tok_s' AS metric,
+        format('the engine took {} of {} prompt tokens from a cache; kept out of comparisons',
+            c.cached_tokens, coalesce(c.prompt_tokens, c.cached_tokens + c.computed_tokens)) AS reason
+    FROM totals t
+    JOIN counters c ON c.campaign = t.campaign AND c.cell = t.cell
+    WHERE t.without_cached > 0
+        AND c.cached_tokens * 100 > coalesce(c.prompt_tokens, c.cached_tokens + c.computed_tokens)
 ), unattributed AS (
     SELECT campaign, cell, 'token_attribution' AS metric, 'not_evaluable: ' || not_evaluable AS reason
     FROM traffic WHERE not_evaluable IS NOT NULL
@@ -125,6 +139,7 @@ WITH times(metric) AS (VALUES
     SELECT 'foreign_traffic' AS flag, * FROM foreign_requests
     UNION ALL SELECT 'foreign_traffic', * FROM foreign_tokens
     UNION ALL SELECT 'foreign_traffic', * FROM unattributed
+    UNION ALL SELECT 'cache_assisted', * FROM cached
     UNION ALL SELECT 'clock_step', * FROM steps
     UNION ALL SELECT 'client_slow', * FROM slow
     UNION ALL SELECT 'overlap_short', * FROM short

@@ -54,7 +54,7 @@ func readAnswer(row record.Request, events []record.Event, canaries bool) answer
 	if row.EndNs != nil {
 		a.atNs += *row.EndNs
 	}
-	stream200 := row.HTTPStatus != nil && *row.HTTPStatus == 200 && isEventStream(row.ContentType)
+	stream200 := isStream200(row)
 	var read chunks
 	for i := range events {
 		read.add(events[i])
@@ -72,6 +72,25 @@ func readAnswer(row record.Request, events []record.Event, canaries bool) answer
 		a.readMarkers(row.Marker, read)
 	}
 	return a
+}
+
+// faultOf is the fault class that an answer names, "" for none. It looks at
+// errors only, and costs little for an answer that has none.
+func faultOf(row record.Request, events []record.Event) string {
+	var a answer
+	var read chunks
+	for i := range events {
+		if isFailure(events[i]) {
+			read.failure = events[i].Payload
+			break
+		}
+	}
+	a.readError(row, isStream200(row), read)
+	return a.fault
+}
+
+func isStream200(row record.Request) bool {
+	return row.HTTPStatus != nil && *row.HTTPStatus == 200 && isEventStream(row.ContentType)
 }
 
 func isEventStream(contentType string) bool {
@@ -142,7 +161,7 @@ type chunk struct {
 // add reads one event. A payload of another shape is passed over: ingest
 // reports it.
 func (c *chunks) add(e record.Event) {
-	if e.Name == "error" || isErrorObject(e.Payload) {
+	if isFailure(e) {
 		if c.failure == nil {
 			c.failure = e.Payload
 		}
@@ -177,6 +196,9 @@ func (c *chunks) fields() string {
 	slices.Sort(c.names)
 	return strings.Join(c.names, "+")
 }
+
+// isFailure reports whether an event says that the request has failed.
+func isFailure(e record.Event) bool { return e.Name == "error" || isErrorObject(e.Payload) }
 
 // isErrorObject reports whether a payload is a JSON object with a non-null
 // error member, or one that calls itself an error (measurement.md section 3).

@@ -32,8 +32,8 @@ type attempt struct {
 	out        *writer
 	monitor    *monitor
 	loop       *loop
-	gone       atomic.Bool
-	answers    []answer // owned by the writer's goroutine until it is closed
+	answers    []answer    // owned by the writer's goroutine until it is closed
+	gone       atomic.Bool // an answer or the driver has named a dead engine or GPU
 	dispatched int64
 	state      RunState
 }
@@ -109,11 +109,7 @@ func (r *run) runAttempt(ctx context.Context, c plan.Cell, number int, rest []pl
 
 // judge runs in the writer's goroutine with each stored request.
 func (a *attempt) judge(row record.Request, events []record.Event) {
-	found := readAnswer(row, events, a.cell.Request.RequestCanaries)
-	if found.fault != "" {
-		a.gone.Store(true)
-	}
-	a.answers = append(a.answers, found)
+	a.answers = append(a.answers, readAnswer(row, events, a.cell.Request.RequestCanaries))
 }
 
 // measure is the order of one attempt: idle engine, readings, requests under

@@ -22,12 +22,12 @@ const (
 // identityFacts are the facts a drift is told by (measurement.md section 12),
 // in the order they are reported.
 var identityFacts = []string{
-	engine.FactServedID, engine.FactMaxModelLen, engine.FactEngineVersion, engine.FactProcessStart,
+	engine.FactServedID, engine.FactMaxModelLen, engine.FactMaxNumSeqs, engine.FactEngineVersion, engine.FactProcessStart,
 	FactContainerID, FactImage, FactRestartCount, factCgroupInode, factPlanDigest,
 }
 
 // shownFacts are those whose values may be printed.
-var shownFacts = []string{engine.FactServedID, engine.FactMaxModelLen, engine.FactEngineVersion, engine.FactProcessStart, FactRestartCount}
+var shownFacts = []string{engine.FactServedID, engine.FactMaxModelLen, engine.FactMaxNumSeqs, engine.FactEngineVersion, engine.FactProcessStart, FactRestartCount}
 
 // identity holds what is known of an arm's engine, by fact. What an engine does
 // not say is not in it.

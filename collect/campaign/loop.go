@@ -36,8 +36,9 @@ type loop struct {
 	// answered is set once the arm has ever given a response head; from then on
 	// a refused connection means that the engine is gone.
 	answered *atomic.Bool
-	// gone is set once an answer has named a dead engine or GPU: nothing more is
-	// sent to it.
+	// gone is set once an answer, or the driver, has named a dead engine or GPU:
+	// nothing more is sent to it. The worker that got the answer sets it before its next request:
+	// the writer, which judges the whole answer, waits for the disk.
 	gone *atomic.Bool
 
 	dispatched, connectFailed, cutOff atomic.Int64
@@ -95,7 +96,11 @@ func (l *loop) work(ctx context.Context, worker int64, ready <-chan prepared) {
 			last = res.T0.Add(time.Duration(*res.EndNs))
 		}
 		l.note(&res)
-		l.store(rows(p, worker, gap, l.anchor, &res))
+		row, events := rows(p, worker, gap, l.anchor, &res)
+		if faultOf(row, events) != "" {
+			l.gone.Store(true)
+		}
+		l.store(row, events)
 	}
 }
 

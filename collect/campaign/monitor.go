@@ -19,9 +19,6 @@ const (
 	phaseAfter  = "after"
 )
 
-// identityPaths are asked before and after each cell.
-var identityPaths = []string{"/v1/models", "/version", "/health"}
-
 // monitor reads the engine, the GPU and the host around and during one cell.
 // One scrape is in flight at a time: settle and watch never overlap.
 type monitor struct {
@@ -139,8 +136,7 @@ func finishedOn(p record.Page) *float64 {
 
 // snapshot reads everything but the engine's page once.
 func (m *monitor) snapshot(ctx context.Context, phase string) {
-	for _, path := range identityPaths {
-		answer := m.client.Ask(ctx, m.anchor, phase, path)
+	for _, answer := range engine.AskIdentity(func(path string) record.Answer { return m.client.Ask(ctx, m.anchor, phase, path) }) {
 		m.answers[phase] = append(m.answers[phase], answer)
 		add(m.out, record.Answers, answer)
 	}

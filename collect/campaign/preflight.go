@@ -2,10 +2,10 @@ package campaign
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,7 +15,6 @@ import (
 	"assay/collect/record"
 	"assay/collect/sample"
 	"assay/collect/stream"
-	"assay/collect/workload"
 )
 
 // Verdict is what a preflight check came to.
@@ -153,7 +152,7 @@ func (p *preflight) model(answer record.Answer, cells []plan.Cell) {
 		case m.MaxModelLen == nil:
 			p.add("model length", CheckWarn, "not stated", "check by hand that it is "+decimal(planned)+" tokens")
 		case *m.MaxModelLen < planned:
-			p.add("model length", CheckFail, fmt.Sprintf("%d tokens, the plan counts on %d", *m.MaxModelLen, planned), "start the engine with --max-model-len "+decimal(planned))
+			p.add("model length", CheckFail, fmt.Sprintf("%d tokens, the plan counts on %d", *m.MaxModelLen, planned), "start the engine with a context of "+decimal(planned)+" tokens for each request")
 		case *m.MaxModelLen > planned:
 			p.add("model length", CheckWarn, fmt.Sprintf("%d tokens, the plan says %d", *m.MaxModelLen, planned), "the capacity edge of the plan is not the engine's")
 		default:
@@ -162,8 +161,11 @@ func (p *preflight) model(answer record.Answer, cells []plan.Cell) {
 	}
 }
 
-// usefulMetrics are the series a finding is poorer without.
-var usefulMetrics = []string{"requests_running", "requests_waiting", "kv_usage_ratio", "prompt_tokens", "generation_tokens"}
+// usefulMetrics are the series a finding is poorer without; any one of a line
+// will do.
+var usefulMetrics = [][]string{
+	{"requests_running"}, {"requests_waiting"}, {"kv_usage_ratio"}, {"prompt_tokens", "prompt_tokens_computed"}, {"generation_tokens"},
+}
 
 func (p *preflight) metrics(ctx context.Context, client *engine.Client) int64 {
 	page := client.Scrape(ctx, p.anchor, 0, phaseBefore)
@@ -173,9 +175,9 @@ func (p *preflight) metrics(ctx context.Context, client *engine.Client) int64 {
 	}
 	parsed, _ := engine.ParsePage(page.Body)
 	var lacks []string
-	for _, canonical := range usefulMetrics {
-		if _, _, ok := engine.Resolve(parsed, canonical); !ok {
-			lacks = append(lacks, canonical)
+	for _, names := range usefulMetrics {
+		if !slices.ContainsFunc(names, func(canonical string) bool { _, _, ok := engine.Resolve(parsed, canonical); return ok }) {
+			lacks = append(lacks, names[0])
 		}
 	}
 	if len(lacks) > 0 {
@@ -195,17 +197,17 @@ func (p *preflight) prompts(ctx context.Context, cells []plan.Cell) {
 		}
 		seen[c.PlannedContextTokens] = true
 		name := fmt.Sprintf("prompt of context %d", c.PlannedContextTokens)
-		n, reason := p.tokenize(ctx, c)
+		n, how, reason := p.tokenize(ctx, c)
 		label := c.Request.PromptCharacters() / 3
 		switch room := c.Request.MaxModelLen - or0(c.Request.MaxTokens); {
 		case reason != "":
 			p.add(name, CheckWarn, "not counted: "+reason, "the first warm-up will show its real length")
 		case n > room:
-			p.add(name, CheckFail, fmt.Sprintf("%d tokens, with %d for the answer more than the model's %d", n, or0(c.Request.MaxTokens), c.Request.MaxModelLen), "lower the context or max_tokens of these cells")
+			p.add(name, CheckFail, fmt.Sprintf("%d tokens%s, with %d for the answer more than the model's %d", n, how, or0(c.Request.MaxTokens), c.Request.MaxModelLen), "lower the context or max_tokens of these cells")
 		case 10*n < 7*label || 10*n > 9*label:
-			p.add(name, CheckWarn, fmt.Sprintf("%d tokens for a label of %d, outside 0.7 to 0.9", n, label), "expect other prompt lengths than the plan names; both arms must agree")
+			p.add(name, CheckWarn, fmt.Sprintf("%d tokens%s for a label of %d, outside 0.7 to 0.9", n, how, label), "expect other prompt lengths than the plan names; both arms must agree")
 		default:
-			p.add(name, CheckOK, fmt.Sprintf("%d tokens", n), "")
+			p.add(name, CheckOK, fmt.Sprintf("%d tokens%s", n, how), "")
 		}
 	}
 }
@@ -215,35 +217,6 @@ func or0(n *int64) int64 {
 		return 0
 	}
 	return *n
-}
-
-// tokenize counts the first prompt of a cell as a chat message.
-func (p *preflight) tokenize(ctx context.Context, c plan.Cell) (tokens int64, reason string) {
-	prompt, err := workload.Build(c, 0)
-	if err != nil {
-		return 0, err.Error()
-	}
-	body, err := json.Marshal(map[string]any{"model": c.Request.Model, "messages": []any{map[string]any{"role": "user", "content": prompt.Text}}})
-	if err != nil {
-		return 0, "the question cannot be encoded"
-	}
-	root := strings.TrimSuffix(strings.TrimRight(p.baseURL(c), "/"), "/v1")
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
-	res := stream.Do(ctx, stream.Request{URL: root + "/tokenize", Body: body, Token: p.Token, Accept: "application/json", IdleLimit: 30 * time.Second, MaxBody: 32 << 20})
-	if res.HTTPStatus == nil {
-		return 0, string(res.End)
-	}
-	if *res.HTTPStatus != 200 {
-		return 0, fmt.Sprintf("/tokenize answers with status %d", *res.HTTPStatus)
-	}
-	var counted struct {
-		Count *int64 `json:"count"`
-	}
-	if json.Unmarshal(res.Body, &counted) != nil || counted.Count == nil {
-		return 0, "/tokenize gives no count"
-	}
-	return *counted.Count, ""
 }
 
 // host checks what is sampled beside the engines.

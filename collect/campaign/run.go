@@ -191,10 +191,7 @@ func (r *run) sameArms(ctx context.Context, todo []plan.Cell, h History) error {
 		if err != nil {
 			return err
 		}
-		var answers []record.Answer
-		for _, path := range identityPaths {
-			answers = append(answers, client.Ask(ctx, r.anchor, phaseBefore, path))
-		}
+		answers := engine.AskIdentity(func(path string) record.Answer { return client.Ask(ctx, r.anchor, phaseBefore, path) })
 		now := readIdentity(answers, client.Scrape(ctx, r.anchor, 0, phaseBefore))
 		if changed := compare(known, now, "before"); len(changed.changes) > 0 && r.Lifecycle == nil {
 			return fmt.Errorf("%w: %s: %s; run the rest with --arm, or a new campaign", ErrArmChanged, c.Arm, changed.changes[0])

@@ -36,6 +36,7 @@ type smokeCheck struct {
 // said is the text of an answer.
 type said struct {
 	terminal           bool
+	failed             bool // an event says that the request has failed
 	end, visible       string
 	toolName, toolArgs string
 }
@@ -123,6 +124,8 @@ func (k smokeCheck) judge(s said, res *stream.Result) string {
 		return "no answer: " + string(res.End)
 	case *res.HTTPStatus != 200:
 		return fmt.Sprintf("HTTP status %d", *res.HTTPStatus)
+	case s.failed:
+		return "the stream says that the request has failed"
 	case !s.terminal:
 		return "the stream has no end: " + s.end
 	}
@@ -156,7 +159,7 @@ func read(res *stream.Result) said {
 		}
 	}
 	s.visible = all.visible.String()
-	s.terminal = s.terminal && all.failure == nil
+	s.failed = all.failure != nil
 	return s
 }
 

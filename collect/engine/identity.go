@@ -15,10 +15,13 @@ import (
 const (
 	FactServedID      = "served_id"      // id under which the model is served
 	FactMaxModelLen   = "max_model_len"  // longest context the engine accepts, tokens
+	FactMaxNumSeqs    = "max_num_seqs"   // ceiling of the scheduler on running requests
 	FactEngineVersion = "engine_version" // as the engine states it; does not identify a fork
 	FactProcessStart  = "process_start"  // start of the process behind the page, s since 1970 UTC
 	pathModels        = "/v1/models"     // under the base URL
 	pathVersion       = "/version"       // at the root of the base URL
+	pathProps         = "/props"         // at the root of the base URL; llama.cpp has no /version
+	pathHealth        = "/health"        // at the root of the base URL
 	pathMetrics       = "/metrics"       // at the root of the base URL
 
 	pathTensorRTMetrics = "/prometheus/metrics"
@@ -34,15 +37,32 @@ type Fact struct {
 	Reason string // empty with a value
 }
 
+// AskIdentity puts the questions that tell who an engine is, and lists the
+// answers. What is asked after /v1/models depends on the answer to it: the server
+// of llama.cpp has no /version; it says its build, with the number of its slots,
+// under /props.
+func AskIdentity(ask func(path string) record.Answer) []record.Answer {
+	models := ask(pathModels)
+	version := pathVersion
+	listed, _ := Models(models.Body)
+	if slices.ContainsFunc(listed, func(m Model) bool { return m.OwnedBy == "llamacpp" }) {
+		version = pathProps
+	}
+	return []record.Answer{models, ask(version), ask(pathHealth)}
+}
+
 // AnswerFacts decodes one answer: served_id and max_model_len from /v1/models,
-// engine_version from /version, nothing from any other path. Every fact of the
-// path is listed, also without a value. No body makes it fail.
+// engine_version from /version, engine_version and max_num_seqs from /props,
+// nothing from any other path. Every fact of the path is listed, also without a
+// value. No body makes it fail.
 func AnswerFacts(a record.Answer) []Fact {
 	switch a.Path {
 	case pathModels:
 		return modelFacts(a)
 	case pathVersion:
-		return []Fact{versionFact(a)}
+		return []Fact{versionFact(a, "version")}
+	case pathProps:
+		return []Fact{versionFact(a, "build_info"), slotsFact(a)}
 	}
 	return nil
 }
@@ -99,10 +119,24 @@ func Models(body []byte) (models []Model, reason string) {
 		}
 		// An owner of another type is no owner: the field names nothing then.
 		_ = json.Unmarshal(entry["owned_by"], &m.OwnedBy)
-		m.MaxModelLen, m.lenReason = positive(entry["max_model_len"])
+		m.MaxModelLen, m.lenReason = positive(modelLength(entry))
 		models = append(models, m)
 	}
 	return models, ""
+}
+
+// modelLength is max_model_len, or the n_ctx that the server of llama.cpp puts
+// into meta: the context of one slot. Its n_ctx_train is the model's, not the
+// server's.
+func modelLength(entry map[string]json.RawMessage) json.RawMessage {
+	if stated := entry["max_model_len"]; present(stated) {
+		return stated
+	}
+	meta, reason := object(entry["meta"])
+	if reason != "" {
+		return nil
+	}
+	return meta["n_ctx"]
 }
 
 // modelFacts takes the one model that is not an adapter. Several are no identity:
@@ -132,7 +166,25 @@ func modelFacts(a record.Answer) []Fact {
 	return []Fact{id.with(m.ID), length.with(strconv.FormatInt(*m.MaxModelLen, 10))}
 }
 
-func versionFact(a record.Answer) Fact {
+// slotsFact reads how many requests the server of llama.cpp runs at once.
+func slotsFact(a record.Answer) Fact {
+	f := Fact{Fact: FactMaxNumSeqs, Source: a.Path}
+	if a.Error != "" {
+		return f.without(a.Error)
+	}
+	top, reason := object(a.Body)
+	if reason != "" {
+		return f.without(reason)
+	}
+	n, reason := positive(top["total_slots"])
+	if n == nil {
+		return f.without(reason)
+	}
+	return f.with(strconv.FormatInt(*n, 10))
+}
+
+// versionFact reads the version from the member of that name.
+func versionFact(a record.Answer, member string) Fact {
 	f := Fact{Fact: FactEngineVersion, Source: a.Path}
 	if a.Error != "" {
 		return f.without(a.Error)
@@ -141,7 +193,7 @@ func versionFact(a record.Answer) Fact {
 	if reason != "" {
 		return f.without(reason)
 	}
-	raw := top["version"]
+	raw := top[member]
 	if !present(raw) {
 		return f.without("absent")
 	}

@@ -14,6 +14,8 @@ func TestAnswerFacts(t *testing.T) {
 	id := func(v *string, reason string) Fact { return Fact{"served_id", v, "/v1/models", reason} }
 	length := func(v *string, reason string) Fact { return Fact{"max_model_len", v, "/v1/models", reason} }
 	version := func(v *string, reason string) Fact { return Fact{"engine_version", v, "/version", reason} }
+	build := func(v *string, reason string) Fact { return Fact{"engine_version", v, "/props", reason} }
+	slots := func(v *string, reason string) Fact { return Fact{"max_num_seqs", v, "/props", reason} }
 	for _, tt := range []struct {
 		name, path, code, body string
 		want                   []Fact
@@ -21,6 +23,12 @@ func TestAnswerFacts(t *testing.T) {
 		{"vLLM models", "/v1/models", "", `{"object":"list","data":[{"id":"m","object":"model","owned_by":"vllm","root":"/x","parent":null,"max_model_len":327680},{"id":"lora","parent":"m","max_model_len":null}]}`,
 			[]Fact{id(text1("m"), ""), length(text1("327680"), "")}},
 		{"no length", "/v1/models", "", `{"data":[{"id":"m","owned_by":"tensorrt_llm"}]}`, []Fact{id(text1("m"), ""), length(nil, "absent")}},
+		{"llama.cpp models", "/v1/models", "", `{"models":[{"name":"m"}],"data":[{"id":"m","owned_by":"llamacpp","meta":{"n_ctx":4096,"n_ctx_train":8192,"n_vocab":3072}}]}`,
+			[]Fact{id(text1("m"), ""), length(text1("4096"), "")}},
+		{"a length that the server does not state comes before the trained one", "/v1/models", "", `{"data":[{"id":"m","owned_by":"llamacpp","meta":{"n_ctx_train":8192}}]}`,
+			[]Fact{id(text1("m"), ""), length(nil, "absent")}},
+		{"meta is no object", "/v1/models", "", `{"data":[{"id":"m","meta":7}]}`, []Fact{id(text1("m"), ""), length(nil, "absent")}},
+		{"both lengths", "/v1/models", "", `{"data":[{"id":"m","max_model_len":9,"meta":{"n_ctx":4096}}]}`, []Fact{id(text1("m"), ""), length(text1("9"), "")}},
 		{"length null", "/v1/models", "", `{"data":[{"id":"m","max_model_len":null}]}`, []Fact{id(text1("m"), ""), length(nil, "absent")}},
 		{"length as text", "/v1/models", "", `{"data":[{"id":"m","max_model_len":"4096"}]}`, []Fact{id(text1("m"), ""), length(nil, "bad_value")}},
 		{"length below 1", "/v1/models", "", `{"data":[{"id":"m","max_model_len":-1}]}`, []Fact{id(text1("m"), ""), length(nil, "bad_value")}},
@@ -44,6 +52,10 @@ func TestAnswerFacts(t *testing.T) {
 		{"version a number", "/version", "", `{"version":1}`, []Fact{version(nil, "bad_value")}},
 		{"version blank", "/version", "", `{"version":" "}`, []Fact{version(nil, "bad_value")}},
 		{"version not there", "/version", "http_404", `{"detail":"Not Found"}`, []Fact{version(nil, "http_404")}},
+		{"llama.cpp properties", "/props", "", `{"total_slots":2,"model_path":"m.gguf","build_info":"b11434-abcdef0"}`, []Fact{build(text1("b11434-abcdef0"), ""), slots(text1("2"), "")}},
+		{"properties of another server", "/props", "", `{}`, []Fact{build(nil, "absent"), slots(nil, "absent")}},
+		{"slots as text", "/props", "", `{"total_slots":"2","build_info":" "}`, []Fact{build(nil, "bad_value"), slots(nil, "bad_value")}},
+		{"properties not there", "/props", "http_404", `{}`, []Fact{build(nil, "http_404"), slots(nil, "http_404")}},
 		{"health says nothing", "/health", "", ``, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -84,5 +96,33 @@ func TestPageFacts(t *testing.T) {
 				t.Error("facts (-want +got):\n", diff)
 			}
 		})
+	}
+}
+
+// Where an engine says its version is told by who says it owns the model: a
+// question that it does not know would be a fact without a value.
+func TestAskIdentity(t *testing.T) {
+	for body, want := range map[string][]string{
+		`{"data":[{"id":"m","owned_by":"llamacpp"}]}`: {"/v1/models", "/props", "/health"},
+		`{"data":[{"id":"m","owned_by":"vllm"}]}`:     {"/v1/models", "/version", "/health"},
+		`{"data":[{"id":"m"}]}`:                       {"/v1/models", "/version", "/health"},
+		`{"data":[]}`:                                 {"/v1/models", "/version", "/health"},
+		``:                                            {"/v1/models", "/version", "/health"},
+	} {
+		var asked, answered []string
+		answers := AskIdentity(func(path string) record.Answer {
+			asked = append(asked, path)
+			a := record.Answer{Path: path}
+			if path == "/v1/models" {
+				a.Body = []byte(body)
+			}
+			return a
+		})
+		for _, a := range answers {
+			answered = append(answered, a.Path)
+		}
+		if diff := cmp.Diff([][]string{want, want}, [][]string{asked, answered}); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", body, diff)
+		}
 	}
 }

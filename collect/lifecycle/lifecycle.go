@@ -204,8 +204,9 @@ func lists(a record.Answer, model string) bool {
 // service is another process.
 func (h *Host) identity(ctx context.Context, arm string) map[string]string {
 	found := map[string]string{}
-	for _, path := range []string{"/v1/models", "/version"} {
-		for _, f := range engine.AnswerFacts(h.ask(ctx, h.baseURL(arm), h.Token, path)) {
+	ask := func(path string) record.Answer { return h.ask(ctx, h.baseURL(arm), h.Token, path) }
+	for _, a := range engine.AskIdentity(ask) {
+		for _, f := range engine.AnswerFacts(a) {
 			if f.Value != nil {
 				found[f.Fact] = *f.Value
 			}

@@ -434,7 +434,7 @@ COMMENT ON COLUMN identities.arm IS 'Arm.';
 COMMENT ON COLUMN identities.cell IS 'Cell.';
 COMMENT ON COLUMN identities.attempt IS 'Attempt.';
 COMMENT ON COLUMN identities.phase IS 'before or after.';
-COMMENT ON COLUMN identities.fact IS 'served_id, max_model_len, engine_version or process_start.';
+COMMENT ON COLUMN identities.fact IS 'served_id, max_model_len, max_num_seqs, engine_version or process_start.';
 COMMENT ON COLUMN identities.value IS 'Value as the engine states it; null when it does not.';
 COMMENT ON COLUMN identities.source IS 'Where the value comes from, such as /v1/models.';
 COMMENT ON COLUMN identities.reason IS 'Why the value is null.';
