@@ -44,7 +44,7 @@ func TestCapturedEnginesThroughThePipeline(t *testing.T) {
 				"prompt_tokens_computed": "25", "prompt_tokens_cached": "13", "generation_tokens": "12", "prompt_tokens": "null", "requests_finished": "null",
 			},
 			histograms: map[string]string{"e2e_seconds": "null"},
-			capacity:   map[string]string{"max_model_len": "4096", "max_num_seqs": "2", "kv_pool_tokens": "null"},
+			capacity:   map[string]string{"max_model_len": "4096", "max_num_seqs": "2", "kv_pool_tokens": "8192"}, // slots x context, marked derived,
 			withheld:   []string{"cache_assisted effective_prefill_tok_s", "foreign_traffic token_attribution"},
 		},
 	} {

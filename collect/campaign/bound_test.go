@@ -2,6 +2,7 @@ package campaign
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -13,7 +14,7 @@ type lateTimer struct{ context.Context }
 func (lateTimer) Deadline() (time.Time, bool) { return time.Now().Add(-time.Millisecond), true }
 
 func TestNothingIsSentAfterTheBoundAlsoWhenItsTimerIsLate(t *testing.T) {
-	l := &loop{cutoff: 1, now: func() int64 { return 0 }}
+	l := &loop{cutoff: 1, gone: new(atomic.Bool), now: func() int64 { return 0 }}
 	if reason := l.mayNotSend(lateTimer{context.Background()}); reason != reasonOuter {
 		t.Errorf("reason %q, want %q", reason, reasonOuter)
 	}
