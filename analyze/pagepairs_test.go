@@ -178,7 +178,7 @@ func (m *pairMaker) histogramOf(h namedSeries, engineRank int, declared bool) {
 		}
 		known = false
 		if before.count <= fresh { // nothing shows it, and nothing was lost
-			before, after = after, after
+			before = after
 			known = true
 		}
 	case 1: // other edges
