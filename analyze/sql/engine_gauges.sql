@@ -18,11 +18,12 @@ WITH readings AS (
     GROUP BY ALL
 ), pages_of AS (
     SELECT campaign, arm, cell, attempt, page_seq, phase, at_ns, canonical, unit, aggregation,
+        string_agg(DISTINCT scraped, ' + ' ORDER BY scraped) AS series,
         list(value ORDER BY scraped, labels) AS readings
     FROM readings
     GROUP BY ALL
 )
-SELECT campaign, arm, cell, attempt, page_seq, phase, at_ns, canonical, unit,
+SELECT campaign, arm, cell, attempt, page_seq, phase, at_ns, canonical, unit, series,
     CASE WHEN aggregation = 'max' THEN list_max(readings)
         WHEN list_count(readings) < len(readings) THEN NULL
         WHEN aggregation = 'sum' THEN list_sum(readings)
@@ -40,5 +41,6 @@ COMMENT ON COLUMN engine_gauges.phase IS 'before, during or after the cell''s re
 COMMENT ON COLUMN engine_gauges.at_ns IS 'End of the scrape, ns since the run''s clock anchor.';
 COMMENT ON COLUMN engine_gauges.canonical IS 'Canonical name.';
 COMMENT ON COLUMN engine_gauges.unit IS 'Unit of the value.';
+COMMENT ON COLUMN engine_gauges.series IS 'Name as scraped.';
 COMMENT ON COLUMN engine_gauges.value IS 'Sum or highest over the engine ranks, as the canonical name says; null when a reading is no number.';
 COMMENT ON COLUMN engine_gauges.ranks IS 'Engine ranks on the page.';

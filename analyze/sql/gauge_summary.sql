@@ -3,7 +3,7 @@
 -- it never becomes 0. Extremes are those that were sampled: the true ones lie
 -- outside them or on them.
 CREATE OR REPLACE VIEW gauge_summary AS
-SELECT campaign, arm, cell, attempt, canonical, min(unit) AS unit,
+SELECT campaign, arm, cell, attempt, canonical, min(unit) AS unit, min(series) AS series,
     count(*) AS pages, count(value) FILTER (NOT isnan(value)) AS samples,
     count(*) - count(value) FILTER (NOT isnan(value)) AS not_a_number,
     min(value) FILTER (NOT isnan(value)) AS lowest, max(value) FILTER (NOT isnan(value)) AS highest,
@@ -19,6 +19,7 @@ COMMENT ON COLUMN gauge_summary.cell IS 'Cell.';
 COMMENT ON COLUMN gauge_summary.attempt IS 'Counted attempt.';
 COMMENT ON COLUMN gauge_summary.canonical IS 'Canonical name.';
 COMMENT ON COLUMN gauge_summary.unit IS 'Unit of the values.';
+COMMENT ON COLUMN gauge_summary.series IS 'Name as scraped.';
 COMMENT ON COLUMN gauge_summary.pages IS 'Whole pages that have the gauge.';
 COMMENT ON COLUMN gauge_summary.samples IS 'Pages on which it is a number.';
 COMMENT ON COLUMN gauge_summary.not_a_number IS 'Pages on which it is none.';

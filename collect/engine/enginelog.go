@@ -111,56 +111,64 @@ var (
 	rankOf      = re(`\b(?:DP|TP|PP)\d+\b`)
 )
 
-// LogReports reads the facts of kept lines. A process that says a thing twice was
-// started again, and the last one stands; the processes of an engine add up, or
-// the largest stands. What a line rounds is rounded here.
-func LogReports(lines []byte) []Report {
-	type key struct {
-		logFact
-		process string
-	}
-	values, order := map[key]string{}, []key{}
-	cells := map[string]bool{}
-	for line := range bytes.Lines(lines) {
-		text := string(bytes.TrimRight(line, "\r\n"))
-		for _, p := range logPatterns {
-			groups := p.text.FindStringSubmatch(text)
-			if groups == nil {
-				continue
-			}
-			if strings.HasPrefix(groups[0], "llama_kv_cache: ") {
-				cells[groups[2]] = true
-			}
-			for _, f := range p.facts {
-				k := key{f, processOf(text, f.fact == ReportKVBytes || f.fact == ReportWeightBytes)}
-				if p.perBuffer {
-					k.process += " " + groups[1]
-				}
-				if _, seen := values[k]; !seen {
-					order = append(order, k)
-				}
-				values[k] = groups[f.group]
-			}
-		}
-	}
-	var all []Report
-	var done []logFact
-	for _, k := range order {
-		if slices.Contains(done, k.logFact) {
+// logKey is one fact of one process of the engine.
+type logKey struct {
+	logFact
+	process string
+}
+
+// loggedValues are the facts of kept lines: of a process that says a thing twice,
+// the last, since it was started again.
+type loggedValues struct {
+	values map[logKey]string
+	order  []logKey
+	cells  map[string]bool // sizes of llama.cpp's caches, in tokens
+}
+
+func (l *loggedValues) take(line string) {
+	for _, p := range logPatterns {
+		groups := p.text.FindStringSubmatch(line)
+		if groups == nil {
 			continue
 		}
-		done = append(done, k.logFact)
-		var parts []string
-		for _, other := range order {
-			if other.logFact == k.logFact {
-				parts = append(parts, values[other])
-			}
+		if strings.HasPrefix(groups[0], "llama_kv_cache: ") {
+			l.cells[groups[2]] = true
 		}
-		all = append(all, k.reports(parts)...)
+		for _, f := range p.facts {
+			k := logKey{f, processOf(line, f.fact == ReportKVBytes || f.fact == ReportWeightBytes)}
+			if p.perBuffer {
+				k.process += " " + groups[1]
+			}
+			if _, seen := l.values[k]; !seen {
+				l.order = append(l.order, k)
+			}
+			l.values[k] = groups[f.group]
+		}
+	}
+}
+
+// LogReports reads the facts of kept lines. The processes of an engine add up, or
+// the largest stands, as the fact has it. What a line rounds is rounded here.
+func LogReports(lines []byte) []Report {
+	found := loggedValues{values: map[logKey]string{}, cells: map[string]bool{}}
+	for line := range bytes.Lines(lines) {
+		found.take(string(bytes.TrimRight(line, "\r\n")))
+	}
+	var facts []logFact
+	parts := map[logFact][]string{}
+	for _, k := range found.order {
+		if parts[k.logFact] == nil {
+			facts = append(facts, k.logFact)
+		}
+		parts[k.logFact] = append(parts[k.logFact], found.values[k])
+	}
+	var all []Report
+	for _, f := range facts {
+		all = append(all, f.reports(parts[f])...)
 	}
 	// Several caches (sliding windows, a draft model) have no one size in tokens.
-	if len(cells) == 1 {
-		for n := range cells {
+	if len(found.cells) == 1 {
+		for n := range found.cells {
 			all = append(all, Report{Fact: ReportKVPool, Value: n, Unit: "tokens", Source: SourceLog, Confidence: Logged, Place: placeLog})
 		}
 	}

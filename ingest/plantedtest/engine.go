@@ -32,6 +32,7 @@ type engineTruth struct {
 	reasons map[string]string
 	deltas  map[string]int64
 	torn    bool // a line of a page cannot be read
+	gone    bool // the page after lacks a family of the pages before it
 	pages   bool // there is a whole page
 }
 
@@ -113,7 +114,7 @@ func (c *Campaign) engine(x *cell, a *attempt) {
 		if f.plant != nil {
 			f.plant(&before, &after)
 		}
-		truth.torn = after.tornLine
+		truth.torn, truth.gone = after.tornLine, len(after.missing) > 0
 		lost := f.own
 		if lost == nil {
 			lost = append([]string{histogramLatency}, counters...)

@@ -40,6 +40,9 @@ func (x *cell) problems() []ProblemTruth {
 		if a.engine.torn {
 			add("page_line", "")
 		}
+		if a.engine.gone {
+			add("page_families", "")
+		}
 	}
 	return all
 }

@@ -64,7 +64,7 @@ var rules = []rule{
 // publicPaths are the absolute paths that say nothing about a machine: those of
 // an HTTP interface, and two of the kernel.
 var publicPaths = []string{
-	"/v1", "/metrics", "/health", "/version", "/tokenize", "/get_model_info", "/get_server_info", "/server_info", "/props",
+	"/v1", "/metrics", "/health", "/version", "/tokenize", "/get_model_info", "/get_server_info", "/server_info", "/props", "/info",
 	"/chat/completions", "/proc/meminfo", "/sys/fs/cgroup",
 }
 
