@@ -15,6 +15,7 @@ import (
 	"assay/collect/campaign"
 	"assay/collect/plan"
 	"assay/collect/record"
+	"assay/collect/sample"
 	"assay/collect/simengine"
 	"assay/ingest"
 	"assay/ingest/store"
@@ -41,6 +42,7 @@ type faultCampaign struct {
 	// other, when set, makes a second arm whose requests all meet this fault.
 	other  string
 	change func(*simengine.Config)
+	gpu    sample.GPU // nil is that of this host
 
 	dir      string
 	arrivals []simengine.Arrival // of chat requests at the first arm
@@ -135,7 +137,7 @@ func (c *faultCampaign) collect(t *testing.T, root string) {
 	var err error
 	c.summary, err = campaign.Run(t.Context(), campaign.Options{
 		Plan: c.plan, Dir: c.dir, BaseURLs: urls, Version: "test", RestartClock: true, SampleEvery: 10 * time.Millisecond,
-		StopsBlockNothing: c.observe,
+		StopsBlockNothing: c.observe, GPU: c.gpu,
 	})
 	if err != nil {
 		t.Errorf("%s: %v", c.id, err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
 	"strconv"
 	"sync"
@@ -101,8 +102,10 @@ func (r *run) runAttempt(ctx context.Context, c plan.Cell, number int, rest []pl
 	if _, err := record.Convert(folder, map[string]string{"assay.plan_sha256": r.digest}); err != nil {
 		return a, stops, fmt.Errorf("cell %s: %w: %w", c.ID, errStorage, err)
 	}
-	// The conversion leaves tens of MiB of garbage. Between two cells nothing is
-	// measured, so it is collected now and not while the next one is.
+	// The conversion leaves tens of MiB of garbage, some of it in pools, which give
+	// up at the second collection. Between two cells nothing is measured, so it is
+	// collected now and not while the next one is.
+	runtime.GC()
 	debug.FreeOSMemory()
 	return a, stops, nil
 }
