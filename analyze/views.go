@@ -5,6 +5,7 @@ import (
 	"embed"
 	"fmt"
 	"slices"
+	"strings"
 
 	"assay/ingest/store"
 )
@@ -69,20 +70,40 @@ func ViewSQL(name string) (text string, ok bool) {
 	return string(data), err == nil
 }
 
+// ViewBody is the query of a view, without its comments: what can be run where the
+// views it reads stand as tables. ok is false for a name that is no view.
+func ViewBody(name string) (query string, ok bool) {
+	text, _ := ViewSQL(name)
+	_, text, ok = strings.Cut(text, "CREATE OR REPLACE VIEW "+name+" AS")
+	query, _, commented := strings.Cut(text, ";\nCOMMENT ON ")
+	return query, ok && commented
+}
+
+// CreateReference makes or remakes the reference tables alone, for a database
+// whose views are evaluated in another way. Repeats of a campaign are not looked
+// for.
+func CreateReference(ctx context.Context, db *store.DB) error {
+	return db.Tx(ctx, func(tx *store.Tx) error { return createReference(ctx, tx) })
+}
+
+func createReference(ctx context.Context, tx *store.Tx) error {
+	tables, err := files.ReadFile("tables.sql")
+	if err != nil {
+		return fmt.Errorf("read tables.sql: %w", err)
+	}
+	if err := tx.Exec(ctx, "create reference tables", string(tables)); err != nil {
+		return err
+	}
+	return fillReference(ctx, tx)
+}
+
 // CreateViews makes or remakes the reference tables and all views, comments
 // included, in one transaction. The tables of ingest/store must exist. The
 // reference tables are filled from the plans in the table campaigns, so call it
 // again after an ingest.
 func CreateViews(ctx context.Context, db *store.DB) error {
 	return db.Tx(ctx, func(tx *store.Tx) error {
-		tables, err := files.ReadFile("tables.sql")
-		if err != nil {
-			return fmt.Errorf("read tables.sql: %w", err)
-		}
-		if err := tx.Exec(ctx, "create reference tables", string(tables)); err != nil {
-			return err
-		}
-		if err := fillReference(ctx, tx); err != nil {
+		if err := createReference(ctx, tx); err != nil {
 			return err
 		}
 		for _, name := range viewOrder {

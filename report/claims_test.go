@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"assay/analyze"
 	"assay/ingest/store"
 )
 
@@ -33,7 +34,7 @@ type walk struct {
 
 func newWalk(t *testing.T, data Data, out Output) *walk {
 	t.Helper()
-	db, err := load(context.Background(), data.Files, 0)
+	db, err := load(context.Background(), data.Files, 0, analyze.CreateViews)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,8 +33,11 @@ type answered struct {
 	err    error
 }
 
-// strangeQueryTime is how long a query may take that is not this version's own.
-const strangeQueryTime = time.Minute
+// Bounds of a query that is not this version's own.
+const (
+	strangeQueryTime = time.Minute
+	strangeQueryRows = 200_000
+)
 
 // OpenEvidence loads the evidence of a bundle. An error means that it cannot be
 // read, or is not of this form. Queries asked of it later reach no file and
@@ -114,8 +117,8 @@ func (e *Evidence) answer(ctx context.Context, name string) *answered {
 	return e.answers[name]
 }
 
-// ask runs a query that somebody else wrote: one SELECT, for a bounded time, over
-// nothing but the evidence.
+// ask runs a query that somebody else wrote: one SELECT over nothing but the
+// evidence, for a bounded time and number of rows.
 func (e *Evidence) ask(ctx context.Context, q query) (*result, error) {
 	ctx, stop := context.WithTimeout(ctx, strangeQueryTime)
 	defer stop()
@@ -131,7 +134,13 @@ func (e *Evidence) ask(ctx context.Context, q query) (*result, error) {
 	if err := json.Unmarshal([]byte(serialized), &parsed); err != nil || parsed.Error || len(parsed.Statements) != 1 {
 		return nil, fmt.Errorf("queries/%s.sql is not one SELECT", q.name)
 	}
-	return run(ctx, e.s.conn, q)
+	bounded := q
+	bounded.text = fmt.Sprintf("SELECT * FROM (\n%s\n) LIMIT %d", strings.TrimRight(q.text, "; \n"), strangeQueryRows)
+	r, err := run(ctx, e.s.conn, bounded)
+	if err == nil {
+		r.query = q
+	}
+	return r, err
 }
 
 func byKey(r *result, err error) *answered {

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"assay/analyze"
 )
 
 // section is the text of a narrative between two headings of the second level.
@@ -71,7 +73,7 @@ func TestBundleHasTheSpreadThatTheDatabaseHas(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	loaded, err := load(ctx, data.Files, 2)
+	loaded, err := load(ctx, data.Files, 2, analyze.CreateViews)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,8 +16,9 @@ import (
 )
 
 // load fills a database in memory from the evidence files of a bundle, under the
-// tables and views every campaign's database has. The caller closes it.
-func load(ctx context.Context, files map[string][]byte, threads int) (_ *store.DB, err error) {
+// tables every campaign's database has. views makes the reference tables, and may
+// make the views. The caller closes the database.
+func load(ctx context.Context, files map[string][]byte, threads int, views func(context.Context, *store.DB) error) (_ *store.DB, err error) {
 	dir, err := os.MkdirTemp("", "assay-render-*")
 	if err != nil {
 		return nil, fmt.Errorf("load bundle data: %w", err)
@@ -27,22 +28,21 @@ func load(ctx context.Context, files map[string][]byte, threads int) (_ *store.D
 	if err != nil {
 		return nil, fmt.Errorf("load bundle data: %w", err)
 	}
-	if err := fill(ctx, db, dir, files); err != nil {
+	if err := fill(ctx, db, dir, files, views); err != nil {
 		return nil, errors.Join(fmt.Errorf("load bundle data: %w", err), db.Close())
 	}
 	return db, nil
 }
 
-func fill(ctx context.Context, db *store.DB, dir string, files map[string][]byte) error {
+func fill(ctx context.Context, db *store.DB, dir string, files map[string][]byte, views func(context.Context, *store.DB) error) error {
 	if err := db.CreateTables(ctx); err != nil {
 		return err
 	}
-	// The reference tables are made with the views, so what is published of them
-	// comes after.
+	// What is published of the reference tables comes after they are made.
 	if err := fillTables(ctx, db, dir, files, false); err != nil {
 		return err
 	}
-	if err := analyze.CreateViews(ctx, db); err != nil {
+	if err := views(ctx, db); err != nil {
 		return err
 	}
 	return fillTables(ctx, db, dir, files, true)
@@ -80,7 +80,7 @@ type session struct {
 }
 
 func openSession(ctx context.Context, files map[string][]byte, threads int) (*session, error) {
-	db, err := load(ctx, files, threads)
+	db, err := load(ctx, files, threads, analyze.CreateReference)
 	if err != nil {
 		return nil, err
 	}
@@ -100,9 +100,8 @@ func (s *session) close() error {
 }
 
 // keepViews evaluates each view once, each after those it reads, and puts its rows
-// before it on the connection's search path, so that what comes later reads rows
-// and not a view over views. A view's own names are looked up beside the view,
-// whatever the path, so its text is run instead of the view.
+// on the connection's search path in the view's place, so that what comes later
+// reads rows and not a view over views.
 func keepViews(ctx context.Context, conn *sql.Conn) error {
 	exec := func(statement string) error {
 		_, err := conn.ExecContext(ctx, statement)
@@ -115,12 +114,7 @@ func keepViews(ctx context.Context, conn *sql.Conn) error {
 		if strings.HasPrefix(v, "artifact_") {
 			continue // a campaign has no artifacts
 		}
-		var text string
-		err := conn.QueryRowContext(ctx, "SELECT sql FROM duckdb_views() WHERE schema_name = 'main' AND view_name = ?", v).Scan(&text)
-		if err != nil {
-			return store.Error("read the text of view "+v, err)
-		}
-		_, body, ok := strings.Cut(text, " AS ")
+		body, ok := analyze.ViewBody(v)
 		if !ok {
 			return fmt.Errorf("view %s has no text", v)
 		}

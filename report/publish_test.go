@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"assay/analyze"
 	"assay/report/bundle"
 	"assay/report/sanitize"
 )
@@ -205,7 +206,7 @@ func TestBundleAnswersEveryQueryAsTheDatabaseDoes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	loaded, err := load(ctx, data.Files, 2)
+	loaded, err := load(ctx, data.Files, 2, analyze.CreateViews)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -307,3 +307,25 @@ func TestEmptyBuilderRecordIsAWarningUnlessItIsRequired(t *testing.T) {
 		t.Errorf("level 1: %+v", r)
 	}
 }
+
+// TestStrangeQueryThatAnswersTheSamePasses has a query of another text, as a
+// bundle of an earlier format may: what counts is what it answers.
+func TestStrangeQueryThatAnswersTheSamePasses(t *testing.T) {
+	d := draft(t, "failed")
+	d.Predicate.Format++ // so that its text is not compared
+	d.Files["queries/tally.sql"] = append([]byte("-- Counted another way.\n-- key: campaign\n-- n: requests_planned\n"), withoutComments(d.Files["queries/tally.sql"])...)
+	r := verify(t, publish(t, d), recompute.Options{Level: 2, Threads: 1})
+	if !r.OK() || !slices.Contains(r.Executed, "V-20") {
+		t.Errorf("executed %v, problems %.900v", r.Executed, r.Problems)
+	}
+}
+
+func withoutComments(text []byte) []byte {
+	var out []byte
+	for line := range bytes.Lines(text) {
+		if !bytes.HasPrefix(line, []byte("--")) {
+			out = append(out, line...)
+		}
+	}
+	return out
+}

@@ -18,9 +18,8 @@ import (
 	"assay/report"
 )
 
-// regenerations is how often a finding is rendered in other surroundings; 20 is
-// every one of them.
-var regenerations = flag.Int("regenerations", 5, "in how many surroundings the regeneration test renders")
+// regenerations is how often a finding is rendered in other surroundings.
+var regenerations = flag.Int("regenerations", 20, "in how many surroundings the regeneration test renders")
 
 // Names of the environment by which the regeneration test starts this binary
 // again.
@@ -92,7 +91,11 @@ func TestRegenerationGivesOneResult(t *testing.T) {
 	}
 	zones := []string{"UTC", "Asia/Kathmandu", "America/St_Johns", "Pacific/Chatham"}
 	locales := []string{"C", "tr_TR.UTF-8", "de_DE.UTF-8", "ar_EG.UTF-8", "hi_IN"}
-	for i := range *regenerations {
+	n := *regenerations
+	if testing.Short() {
+		n = min(n, 4)
+	}
+	for i := range n {
 		cmd := exec.CommandContext(t.Context(), program)
 		cmd.Dir = t.TempDir()
 		surroundings := []string{

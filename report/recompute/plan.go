@@ -76,7 +76,8 @@ func readPlan(l *bundle.Loaded) (*plan.Plan, plan.Lock, error) {
 }
 
 // checkLockTime is V-11, from the lock and the times the finding prints. That
-// those follow from the data is for V-20 and V-21.
+// those follow from the data is for V-20 and V-21. The dispatch clock says
+// nothing here: a frozen plan may state one from before the lock.
 func checkLockTime(l *bundle.Loaded) []bundle.Problem {
 	p := &problems{code: "V-11", folder: l.Folder}
 	lock, err := plan.DecodeLock(fileData(l, lockFile))
@@ -90,12 +91,8 @@ func checkLockTime(l *bundle.Loaded) []bundle.Problem {
 		return p.list
 	}
 	locked := lock.LockedAtUnixNs
-	dispatch, dispatched := at["dispatch_unix_ns"]
 	first, requested := at["first_request_unix_ns"]
 	last, ended := at["last_attempt_end_unix_ns"]
-	if dispatched && dispatch < locked {
-		p.add(lockFile, "locked %d ns after the dispatch clock started", locked-dispatch)
-	}
 	if requested && first < locked {
 		p.add(lockFile, "locked %d ns after the first request", locked-first)
 	}
@@ -113,7 +110,7 @@ func campaignTimes(data []byte) (map[string]int64, error) {
 		return nil, errors.New("is not a table of one row")
 	}
 	out := map[string]int64{}
-	for _, name := range []string{"dispatch_unix_ns", "first_request_unix_ns", "last_attempt_end_unix_ns"} {
+	for _, name := range []string{"first_request_unix_ns", "last_attempt_end_unix_ns"} {
 		i := slices.Index(rows[0], name)
 		if i < 0 {
 			return nil, fmt.Errorf("has no column %s", name)
