@@ -244,6 +244,11 @@ func TestDerivedFindingIsWholeAndWellFormed(t *testing.T) {
 	if n := strings.Count(string(out.Draft.Narrative), "112.07"); n != 1 {
 		t.Errorf("a decode rate stands %d times; it stands only in its own table", n)
 	}
+	_, post, _ := strings.Cut(string(out.Draft.Files["publication-summary.md"]), "## Short post\n\n")
+	post, _, _ = strings.Cut(post, "\n\n")
+	if n := len([]rune(post)); n < 40 || n > shortPost || !strings.HasSuffix(post, derivedID+".md") {
+		t.Errorf("the short post has %d characters: %q", n, post)
+	}
 	sources := section(t, out, "Sources")
 	if n := strings.Count(sources, "**no**: "); n != 3 {
 		t.Errorf("%d sources are listed as not retrieved, want 3", n)
