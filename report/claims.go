@@ -124,7 +124,6 @@ type book struct {
 	results map[string]*result
 	claims  []Claim
 	byID    map[string]int
-	label   string // evidence label of each claim of a derived finding; else empty
 }
 
 func newBook(results map[string]*result) *book {
@@ -166,9 +165,6 @@ func (b *book) newClaim(r *result, row int, column, id string) Claim {
 		c.N = rawText(r.value(row, r.query.count))
 	}
 	c.Text = formatValue(v, c.Unit)
-	if b.label != "" {
-		c.Basis, c.Label, c.Sources = r.text(row, "basis"), b.label, strings.Fields(r.text(row, "source_sha256"))
-	}
 	return c
 }
 

@@ -37,6 +37,7 @@ func Derive(ctx context.Context, data Data, findingsDir string, opt Options) (se
 type derivedRenderer struct {
 	pages
 	words   derivation
+	label   string // evidence label of every claim
 	sources []derivedSource
 }
 
@@ -83,7 +84,7 @@ func (r *derivedRenderer) read(ctx context.Context, threads int) (err error) {
 	if err := r.ask(ctx, db.SQL()); err != nil {
 		return err
 	}
-	r.b.label = facts.Label
+	r.label = facts.Label
 	title, err := r.expand(r.words.Title)
 	r.titled = unmark(title)
 	return err
@@ -134,6 +135,7 @@ func (r *derivedRenderer) render(builder bundle.Builder) (Output, error) {
 	if err != nil {
 		return Output{}, err
 	}
+	r.attribute()
 	narrative := r.b.finish("finding", marked)
 	v.Post = r.post(v)
 	for _, f := range []struct{ template, name string }{{"derived-friction.md.tmpl", "friction.md"}, {"derived-summary.md.tmpl", "publication-summary.md"}} {
@@ -153,6 +155,21 @@ func (r *derivedRenderer) render(builder bundle.Builder) (Output, error) {
 		Draft:  bundle.Draft{Predicate: r.predicate(builder), Folder: r.folder, Narrative: []byte(narrative), Files: files},
 		Claims: r.b.printed(), marked: marked,
 	}, nil
+}
+
+// attribute notes in every claim what it rests on and which sources it comes from:
+// the columns basis and source_sha256 of its row.
+func (r *derivedRenderer) attribute() {
+	for i := range r.b.claims {
+		c := &r.b.claims[i]
+		res := r.b.result(c.query())
+		key := strings.TrimPrefix(c.ID[:strings.LastIndexByte(c.ID, ':')], c.query()+":")
+		for row := range res.rows {
+			if res.key(row) == key {
+				c.Basis, c.Label, c.Sources = res.text(row, "basis"), r.label, strings.Fields(res.text(row, "source_sha256"))
+			}
+		}
+	}
 }
 
 // isDerivedEvidence reports whether a file of a derived bundle is one that the

@@ -185,25 +185,25 @@ func (d *deriver) checkTexts() {
 		if word := forbidden.FindString(rest); word != "" {
 			d.bad("praise_or_cause", t.pointer, fmt.Sprintf("the text says %q; a finding names no winner and no cause", word))
 		}
-		d.private(t.pointer, t.text)
+		d.private(t.pointer, "the text", t.text)
 	}
 	for i, s := range d.sources {
-		d.private(fmt.Sprintf("/sources/%d/name", i), s.Name)
-		d.private(fmt.Sprintf("/sources/%d/reason", i), s.Reason)
+		d.private(fmt.Sprintf("/sources/%d/name", i), "the name", s.Name)
+		d.private(fmt.Sprintf("/sources/%d/reason", i), "the reason", s.Reason)
 	}
 	for _, f := range d.facts.Facts {
-		d.private("/facts ("+f.Fact+")", f.Place)
+		d.private("/facts", "the place of "+f.Fact, f.Place)
 		if f.Words != nil {
-			d.private("/facts ("+f.Fact+")", *f.Words)
+			d.private("/facts", "the value of "+f.Fact, *f.Words)
 		}
 	}
 }
 
 // private refuses what may not be published, without its value.
-func (d *deriver) private(pointer, text string) {
+func (d *deriver) private(pointer, what, text string) {
 	var private *sanitize.Error
 	if err := sanitize.Check("spec", "text", text); errors.As(err, &private) {
-		d.bad("private_text", pointer, "holds a private text ("+string(private.Class)+")")
+		d.bad("private_text", pointer, what+" is private ("+string(private.Class)+")")
 	}
 }
 

@@ -217,6 +217,20 @@ func TestHostileTextsStayLiteral(t *testing.T) {
 	}
 }
 
+func TestOldEvidenceIsLinkedWhereThePlanNamesAFinding(t *testing.T) {
+	for text, want := range map[string]string{
+		"docs/findings/2026-09-03-older.md": "[2026-09-03-older](2026-09-03-older.md)",
+		"2026-09-03-older.md":               "[2026-09-03-older](2026-09-03-older.md)",
+		"keep the old campaign":             "keep the old campaign",
+		"2026-13-03-no-date.md":             "2026-13-03-no-date.md",
+		"2026-09-03-a](x).md":               "2026-09-03-a\\](x).md",
+	} {
+		if got := unmark(oldEvidence(text)); got != want {
+			t.Errorf("%q becomes %q, want %q", text, got, want)
+		}
+	}
+}
+
 func TestMarkdownIsWellFormed(t *testing.T) {
 	for name, c := range map[string]campaign{"passing": passing, "failing": failing} {
 		out := finding(t, name, c)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -93,10 +94,20 @@ func (r *renderer) view(plots []plotFile) view {
 		v.ContextNote = given(literal(note))
 	}
 	if old, ok := r.plan.Publication.Get("old_evidence"); ok {
-		v.OldEvidence = given(literal(old))
+		v.OldEvidence = oldEvidence(old)
 	}
 	v.Restoration = r.restorationSection()
 	return v
+}
+
+// oldEvidence links a finding of the same folder where the plan's text is its file
+// name; any other text stands as it is.
+func oldEvidence(text string) string {
+	id, ok := strings.CutSuffix(path.Base(text), ".md")
+	if ok && bundle.CheckID(id) == nil {
+		return given("[" + literal(id) + "](" + bundle.NarrativeName(id) + ")")
+	}
+	return given(literal(text))
 }
 
 // title is the finding's name in words; a simulated one says so first.
