@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"assay/collect/plan"
+	"assay/collect/private"
 	"assay/collect/record"
 )
 
@@ -91,7 +92,7 @@ func sanitise(output []byte) string {
 func environmentSecrets() []string {
 	var secrets []string
 	for _, pair := range os.Environ() {
-		if name, value, ok := strings.Cut(pair, "="); ok && plan.NamesSecret(name) {
+		if name, value, ok := strings.Cut(pair, "="); ok && private.NamesSecret(name) {
 			secrets = append(secrets, value)
 		}
 	}

@@ -1,6 +1,10 @@
 package plan
 
-import "strings"
+import (
+	"strings"
+
+	"assay/collect/private"
+)
 
 // RedactText redacts one text that belongs to no plan, such as a command's
 // output: credentials, machine paths, private hosts, container ids and mail
@@ -9,15 +13,9 @@ import "strings"
 func RedactText(text string, known []string) string {
 	for _, secret := range known {
 		if len(secret) >= 8 {
-			text = strings.ReplaceAll(text, secret, redactedSecret)
+			text = strings.ReplaceAll(text, secret, private.Redacted)
 		}
 	}
-	r := &redactor{hosts: map[string]string{}, containers: map[string]string{}, emails: map[string]string{}}
-	return r.text(text, "")
-}
-
-// NamesSecret says whether a name, such as that of an environment variable, is
-// one of a credential.
-func NamesSecret(name string) bool {
-	return secretKey.MatchString(name) || strings.HasSuffix(strings.ToUpper(name), "_KEY")
+	var r private.Redactor
+	return r.Text(text)
 }

@@ -21,6 +21,7 @@ var Checks = []Check{
 	{Code: "V-07", Level: 1, Title: "signature", Needs: []Code{"V-01"}, SkipReason: signatureUnchecked},
 	{Code: "V-08", Level: 1, Title: "SHA256SUMS equals its derivation", Needs: []Code{"V-01"}, Run: checkSums},
 	{Code: "V-09", Level: 1, Title: "narrative ends at its mark, but for dated corrections", Needs: []Code{"V-01"}, SkipReason: noNarrative, Run: checkNarrative},
+	{Code: "V-13", Level: 1, Title: "sanitizer record present", Needs: []Code{"V-01"}, Run: CheckSanitizer},
 }
 
 // checkManifest is V-01. That subjects are sorted is part of the canonical form.

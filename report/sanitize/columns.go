@@ -44,6 +44,14 @@ var allowed = map[string]string{
 // which they are written; none for a table that may not be published at all.
 func Columns(table string) []string { return strings.Fields(allowed[table]) }
 
-// digestColumn reports whether a column is known to hold a SHA-256, which would
-// otherwise look like the id of a container.
-func digestColumn(column string) bool { return strings.HasSuffix(column, "sha256") }
+// labels lists the labels of an engine's series whose values may be published:
+// they say what is counted, not where. The value of any other label, such as one
+// a scraper adds, becomes a placeholder, so that series stay apart.
+var labels = strings.Fields(`model_name model engine engine_type engine_index finished_reason finish_reason reason quantile position mode status
+	priority source type method code stage phase is_streaming waiting_reason lora_name
+	dp_rank tp_rank pp_rank ep_rank moe_ep_rank rank worker_rank gpu
+	block_size num_gpu_blocks num_cpu_blocks num_gpu_blocks_override gpu_memory_utilization cache_dtype enable_prefix_caching
+	kv_cache_size_tokens kv_cache_memory_bytes kv_cache_max_concurrency sliding_window swap_space is_attention_free
+	prefix_caching_hash_algo mamba_page_size_padded mamba_cache_dtype mamba_ssm_cache_dtype mamba_block_size mamba_cache_mode
+	calculate_kv_scales cpu_kvcache_space_bytes kv_sharing_fast_prefill user_specified_block_size kv_cache_memory_bytes
+	kv_offloading_size kv_offloading_backend page_size context_len max_total_num_tokens max_running_requests`)
