@@ -80,21 +80,9 @@ func (c Command) run(ctx context.Context, name string) record.Entry {
 // sanitise makes an output fit to be kept: text, without secrets, paths, hosts
 // and container ids, at most maxOutput bytes of it.
 func sanitise(output []byte) string {
-	text := plan.RedactText(strings.ToValidUTF8(string(output), "\uFFFD"), environmentSecrets())
+	text := plan.RedactText(strings.ToValidUTF8(string(output), "\uFFFD"), private.SecretVariables(os.Environ()))
 	if extra := len(text) - maxOutput; extra > 0 {
 		text = strings.ToValidUTF8(text[extra:], "")
 	}
 	return strings.TrimSpace(text)
-}
-
-// environmentSecrets are the values of the environment variables whose names
-// say that they are credentials.
-func environmentSecrets() []string {
-	var secrets []string
-	for _, pair := range os.Environ() {
-		if name, value, ok := strings.Cut(pair, "="); ok && private.NamesSecret(name) {
-			secrets = append(secrets, value)
-		}
-	}
-	return secrets
 }

@@ -40,6 +40,9 @@ type Known struct {
 	Digests map[string]bool
 	// Deny are names of machines that nothing else gives away.
 	Deny []string
+	// Secrets are credentials by their value, wherever they stand. Those shorter
+	// than 8 characters are passed over, since they would match words.
+	Secrets []string
 }
 
 // Scan returns the classes of private text in s, decoded as far as it goes, each
@@ -74,6 +77,11 @@ func (k Known) scan(key, s string, depth int) []Class {
 			break
 		}
 	}
+	for _, secret := range k.Secrets {
+		if len(secret) >= minSecret && strings.Contains(s, secret) {
+			add(SecretValue)
+		}
+	}
 	for _, name := range k.Deny {
 		if f := named(lower, strings.ToLower(name)); f >= 0 {
 			add(PrivateHost)
@@ -89,6 +97,9 @@ func (k Known) scan(key, s string, depth int) []Class {
 	}
 	return nil
 }
+
+// minSecret is the shortest secret that is looked for by its value.
+const minSecret = 8
 
 // digest says whether 64 hex digits in a field are a digest.
 func (k Known) digest(key, hex string) bool {

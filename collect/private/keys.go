@@ -40,6 +40,18 @@ func NamesSecret(name string) bool {
 	return secretKey.MatchString(name) || strings.HasSuffix(strings.ToUpper(name), "_KEY")
 }
 
+// SecretVariables returns the values of the variables, written NAME=value, whose
+// names say that they are credentials.
+func SecretVariables(environ []string) []string {
+	var secrets []string
+	for _, pair := range environ {
+		if name, value, ok := strings.Cut(pair, "="); ok && value != "" && NamesSecret(name) {
+			secrets = append(secrets, value)
+		}
+	}
+	return secrets
+}
+
 // SecretFlag says whether an argument is a flag whose value is a credential.
 func SecretFlag(arg string) bool { return secretFlag.MatchString(arg) }
 

@@ -148,6 +148,7 @@ func (r *Redactor) pass(key, s string) string {
 	if inner, ok := r.json(key, s); ok {
 		return inner
 	}
+	s = r.known(s)
 	for _, h := range r.hosts {
 		s = r.replaceHost(s, h)
 	}
@@ -158,6 +159,34 @@ func (r *Redactor) pass(key, s string) string {
 		s = r.apply(rule, key, s)
 	}
 	return r.hidden(s)
+}
+
+// known cuts out the secrets that are known by their value.
+func (r *Redactor) known(s string) string {
+	for _, secret := range r.Known.Secrets {
+		if len(secret) >= minSecret && strings.Contains(s, secret) {
+			r.count(SecretValue)
+			s = strings.ReplaceAll(s, secret, Redacted)
+		}
+	}
+	return s
+}
+
+// credentials are the classes that let somebody in.
+var credentials = []Class{PEMBlock, Authorization, BearerToken, URLToken, URLUserInfo, VendorToken, SecretValue}
+
+// Secrets cuts the credentials out of a text for the operator's own eyes, such as
+// a log: those known by their value and those that a rule finds. Paths and hosts
+// stay, because the operator needs them.
+func Secrets(s string, known []string) string {
+	r := Redactor{Known: Known{Secrets: known}}
+	s = r.known(s)
+	for _, rule := range rules {
+		if slices.Contains(credentials, rule.class) {
+			s = r.apply(rule, "", s)
+		}
+	}
+	return s
 }
 
 func (r *Redactor) apply(rule rule, key, s string) string {
@@ -308,6 +337,13 @@ func (r *Redactor) hidden(s string) string {
 		}
 	}
 	return s
+}
+
+// Name replaces a value that its place makes private by a placeholder of the
+// given kind, counted under the class.
+func (r *Redactor) Name(kind string, c Class, value string) string {
+	r.count(c)
+	return r.name(kind, value)
 }
 
 func (r *Redactor) count(c Class) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"path"
 	"strings"
 	"time"
 )
@@ -53,12 +54,30 @@ func DecodeSanitizeRecord(data []byte) (SanitizeRecord, error) {
 			}
 		}
 	}
-	for i, a := range r.Allow {
-		if _, err := time.Parse(time.DateOnly, a.Date); err != nil || a.Value == "" || a.Path == "" || strings.TrimSpace(a.Reason) == "" {
-			return r, fmt.Errorf("allow entry %d lacks a value, a path, a reason or a date", i+1)
+	return r, checkAllow(r.Allow)
+}
+
+// checkAllow says what the first entry that is not whole lacks.
+func checkAllow(entries []AllowEntry) error {
+	for i, a := range entries {
+		_, badDate := time.Parse(time.DateOnly, a.Date)
+		_, badPath := path.Match(a.Path, "")
+		if badDate != nil || badPath != nil || a.Value == "" || a.Path == "" || strings.TrimSpace(a.Reason) == "" {
+			return fmt.Errorf("allow entry %d lacks a value, a path, a reason or a date as YYYY-MM-DD", i+1)
 		}
 	}
-	return r, nil
+	return nil
+}
+
+// DecodeAllow reads a list of allow entries strictly.
+func DecodeAllow(data []byte) ([]AllowEntry, error) {
+	var entries []AllowEntry
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&entries); err != nil {
+		return nil, errors.New("is no JSON list of objects with value, path, reason and date")
+	}
+	return entries, checkAllow(entries)
 }
 
 // CheckSanitizer is V-13 as far as bytes show it: the manifest says that a

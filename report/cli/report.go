@@ -22,7 +22,7 @@ const findingsFolder = "findings"
 
 func reportCommand(env collect.Env) *cobra.Command {
 	var d database
-	var campaign, out, check string
+	var campaign, out, check, deny, allow string
 	cmd := &cobra.Command{
 		Use: "report [--db DB --campaign ID -o FINDINGS | --check FINDINGS]", Args: arguments(0, 0),
 		Short: "publish a campaign's finding; without flags render every bundle under findings/ again",
@@ -33,8 +33,12 @@ func reportCommand(env collect.Env) *cobra.Command {
 			case d.path == "":
 				return rerender(cmd.Context(), env, findingsFolder)
 			}
+			opt, err := privateOptions(env, deny, allow)
+			if err != nil {
+				return err
+			}
 			return d.use(false, func(db *store.DB) error {
-				return publish(cmd.Context(), env, db, campaign, out)
+				return publish(cmd.Context(), env, db, campaign, out, opt)
 			})
 		},
 	}
@@ -44,12 +48,14 @@ func reportCommand(env collect.Env) *cobra.Command {
 	flags.StringVar(&campaign, "campaign", "", "campaign to publish; may be left out when the database holds one")
 	flags.StringVarP(&out, "out", "o", findingsFolder, "findings folder")
 	flags.StringVar(&check, "check", "", "render every bundle of this folder again and compare; writes nothing")
+	flags.StringVar(&deny, "deny", "", "file of host names that may not be published, one a line")
+	flags.StringVar(&allow, "allow", "", "JSON file of texts that may be published although they look private: a list of value, path, reason, date")
 	cmd.MarkFlagsMutuallyExclusive("db", "check")
 	return cmd
 }
 
 // publish writes the finding and its bundle of one campaign.
-func publish(ctx context.Context, env collect.Env, db *store.DB, campaign, out string) error {
+func publish(ctx context.Context, env collect.Env, db *store.DB, campaign, out string, opt report.Options) error {
 	id, err := chooseCampaign(ctx, db, campaign)
 	if err != nil {
 		return err
@@ -60,7 +66,7 @@ func publish(ctx context.Context, env collect.Env, db *store.DB, campaign, out s
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return fmt.Errorf("make findings folder: %w", err)
 	}
-	sealed, err := report.Publish(ctx, db, id, out, report.Options{})
+	sealed, err := report.Publish(ctx, db, id, out, opt)
 	if errors.Is(err, bundle.ErrExists) {
 		return fmt.Errorf("%w; a published finding is never overwritten: choose another folder with -o", err)
 	}

@@ -30,31 +30,35 @@ func check(l *bundle.Loaded, tables TableReader) []bundle.Problem {
 			r.Allow = record.Allow
 		}
 	}
-	files := map[string][]byte{
-		bundle.SubjectName(l.Folder, bundle.ManifestName): l.ManifestBytes,
-		bundle.SubjectName(l.Folder, bundle.SumsName):     sumsNames(l.Sums),
-	}
+	files := map[string][]byte{bundle.ManifestName: l.ManifestBytes, bundle.SumsName: sumsNames(l.Sums)}
 	for _, name := range slices.Sorted(maps.Keys(l.Files)) {
 		if e := l.Files[name]; e.Data != nil {
-			files[name] = e.Data
+			files[strings.TrimPrefix(name, l.Folder+"/")] = e.Data
 		} else {
 			out = append(out, bundle.Problem{Code: "V-13", File: name, Detail: "was not read, so nobody can say what it holds"})
 		}
 	}
 	for _, err := range r.Scan(files) {
-		var private *Error
-		if !errors.As(err, &private) {
-			out = append(out, bundle.Problem{Code: "V-13", File: bundle.SubjectName(l.Folder, bundle.SanitizeName), Detail: err.Error()})
-			continue
-		}
-		file, column, _ := strings.Cut(private.Where, ":")
-		detail := fmt.Sprintf("holds a private text (%s)", private.Class)
-		if column != "" {
-			detail = fmt.Sprintf("column %s holds a private text (%s)", column, private.Class)
-		}
-		out = append(out, bundle.Problem{Code: "V-13", File: file, Detail: detail})
+		out = append(out, problem(l, err))
 	}
 	return out
+}
+
+// problem says where in a bundle something is wrong.
+func problem(l *bundle.Loaded, err error) bundle.Problem {
+	var found *Error
+	if !errors.As(err, &found) {
+		return bundle.Problem{Code: "V-13", File: bundle.SubjectName(l.Folder, bundle.SanitizeName), Detail: err.Error()}
+	}
+	file, column, _ := strings.Cut(found.Where, ":")
+	if l.Files[file] == nil { // the narrative's name is as it stands
+		file = bundle.SubjectName(l.Folder, file)
+	}
+	detail := fmt.Sprintf("holds a private text (%s)", found.Class)
+	if column != "" {
+		detail = fmt.Sprintf("column %s holds a private text (%s)", column, found.Class)
+	}
+	return bundle.Problem{Code: "V-13", File: file, Detail: detail}
 }
 
 // Digests are all digests that a manifest names: they are no ids of containers.

@@ -3,6 +3,7 @@ package sanitize
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"maps"
 	"path"
@@ -31,7 +32,15 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	return fmt.Sprintf("%s holds a private text (%s), so nothing is published; remove it from the source and ingest again, or allow it by an entry with value, path, reason and date", e.Where, e.Class)
+	return fmt.Sprintf("%s holds a private text (%s)", e.Where, e.Class)
+}
+
+// Refusal is what a scan found as one error, nil for nothing.
+func Refusal(found []error) error {
+	if len(found) == 0 {
+		return nil
+	}
+	return fmt.Errorf("nothing is published; remove what is private from the source and ingest again, or allow it by an entry with value, path, reason and date:\n%w", errors.Join(found...))
 }
 
 // Rules says what a scan looks for beside the rules that always hold. The zero
@@ -71,10 +80,15 @@ type scanner struct {
 // error.
 func (s *scanner) text(where, key, text string) {
 	for i, a := range s.rules.Allow {
-		if covers(a, where) && strings.Contains(text, a.Value) {
-			s.used[i]++
-			text = strings.ReplaceAll(text, a.Value, "allowed")
+		if !strings.Contains(text, a.Value) {
+			continue
 		}
+		if Covers(a, where) {
+			s.used[i]++
+		} else if !follows(where) {
+			continue
+		}
+		text = strings.ReplaceAll(text, a.Value, "allowed")
 	}
 	if classes := s.rules.Known.ScanValue(key, text); len(classes) > 0 {
 		s.add(where, classes[0])
@@ -105,10 +119,18 @@ func RulesSHA256() string {
 // AllowEntry lets one text be published that a rule takes for private.
 type AllowEntry = bundle.AllowEntry
 
-// covers says whether an entry is for a place.
-func covers(a AllowEntry, where string) bool {
+// Covers says whether an entry is for a place: "file" or "file:column", by its
+// name in the bundle.
+func Covers(a AllowEntry, where string) bool {
 	file, _, _ := strings.Cut(where, ":")
 	whole, err := path.Match(a.Path, where)
 	part, _ := path.Match(a.Path, file)
 	return err == nil && (whole || part)
+}
+
+// follows says whether a file of a bundle follows from others: what is allowed
+// in those is allowed in it.
+func follows(where string) bool {
+	file, _, _ := strings.Cut(where, ":")
+	return file != "plan.json" && file != "sources.json" && !strings.HasPrefix(file, "data/")
 }

@@ -1,0 +1,39 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	collect "assay/collect/cli"
+	"assay/report"
+	"assay/report/bundle"
+)
+
+// privateOptions reads what the operator says is private, or is not. An empty
+// name is no file.
+func privateOptions(env collect.Env, denyFile, allowFile string) (report.Options, error) {
+	opt := report.Options{Secrets: env.Secrets}
+	if denyFile != "" {
+		text, err := os.ReadFile(denyFile)
+		if err != nil {
+			return opt, fmt.Errorf("read the deny file: %w", err)
+		}
+		for line := range strings.Lines(string(text)) {
+			if name := strings.TrimSpace(line); name != "" && !strings.HasPrefix(name, "#") {
+				opt.Deny = append(opt.Deny, name)
+			}
+		}
+	}
+	if allowFile == "" {
+		return opt, nil
+	}
+	text, err := os.ReadFile(allowFile)
+	if err != nil {
+		return opt, fmt.Errorf("read the allow file: %w", err)
+	}
+	if opt.Allow, err = bundle.DecodeAllow(text); err != nil {
+		return opt, fmt.Errorf("the allow file: %w", err)
+	}
+	return opt, nil
+}
