@@ -11,8 +11,8 @@ import (
 
 // unredacted passes over what a redaction left, by us or by the operator.
 func unredacted(s string, from, to int) bool {
-	v := strings.TrimLeft(s[from:to], `"'\[( `)
-	return v != "" && !strings.HasPrefix(strings.ToUpper(v), "REDACTED") && !placeholder.MatchString(s[from:to])
+	v := strings.TrimLeft(unpercent(s[from:to]), `"'\ `)
+	return strings.Trim(v, "[( ") != "" && !strings.HasPrefix(strings.ToUpper(strings.TrimLeft(v, "[(")), "REDACTED") && !placeholder.MatchString(v)
 }
 
 // placeholder is what a redaction left at the start of a text.
@@ -21,7 +21,7 @@ var placeholder = regexp.MustCompile(`^\[(?:[a-z]+-[a-z0-9]+|[A-Z]+(?:_[A-Z]+)*)
 // tokenLike tells a token from a word of prose: it has a digit, or is longer
 // than the words that follow such a name.
 func tokenLike(s string, from, to int) bool {
-	v := s[from:to]
+	v := strings.TrimSpace(unpercent(s[from:to]))
 	return unredacted(s, from, to) && (len(v) >= 16 || strings.ContainsAny(v, "0123456789")) && strings.Trim(v, "0123456789.") != ""
 }
 
@@ -59,7 +59,7 @@ func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 
 // hostEnds lets names that go on pass: settings.local.json, threading.local().
 func hostEnds(s string, from, to int) bool {
-	rest := s[to:]
+	rest := unpercent(s[to:min(len(s), to+3)])
 	goesOn := len(rest) > 1 && (rest[0] == '.' && isLetter(rest[1])) || rest != "" && (rest[0] == '(' || rest[0] == '-' || rest[0] == '_')
 	return !goesOn
 }

@@ -67,28 +67,34 @@ func fromJSON(s string) ([]view, bool) {
 		return nil, false
 	}
 	var out []view
-	walk(v, "", func(key, text string) { out = append(out, view{key, text}) })
+	Walk(v, "", func(key, text string) { out = append(out, view{key, text}) })
 	return out, true
 }
 
-// walk visits every string and every key of a decoded JSON value, in the order
-// of sorted keys. A variable of an environment is shown as NAME=value.
-func walk(v any, key string, visit func(key, text string)) {
+// Walk visits every key and every string of a decoded JSON value, in the order of
+// sorted keys, each string with the nearest key above it. A variable of an
+// environment is shown as NAME=value, and the value of a fact under its name.
+func Walk(v any, key string, visit func(key, text string)) {
 	switch v := v.(type) {
 	case string:
 		visit(key, v)
 	case []any:
 		for _, item := range v {
-			walk(item, key, visit)
+			Walk(item, key, visit)
 		}
 	case map[string]any:
+		fact, _ := v["fact"].(string)
 		for _, k := range slices.Sorted(maps.Keys(v)) {
 			visit("", k)
 			text, isText := v[k].(string)
-			if isText && environmentKey.MatchString(key) && !NamesSecret(k) {
+			switch {
+			case isText && environmentKey.MatchString(key) && !NamesSecret(k):
 				visit(key, k+"="+text)
+			case k == "value" && fact != "":
+				Walk(v[k], fact, visit)
+			default:
+				Walk(v[k], k, visit)
 			}
-			walk(v[k], k, visit)
 		}
 	}
 }

@@ -59,7 +59,7 @@ const secretWord = `(?:api[-_]?key|access[-_]?key|secret[-_]?key|private[-_]?key
 var rules = []rule{
 	{PEMBlock, lits("-----begin"), regexp.MustCompile(`(?s)(-----BEGIN [A-Z0-9 ]+-----.*?(?:-----END [A-Z0-9 ]+-----|$))`), nil},
 	{PEMBlock, lits("ssh-"), regexp.MustCompile(`\b(ssh-(?:rsa|dss|ed25519)\s+AAAA[A-Za-z0-9+/=]{20,}(?:[ \t]+\S+@\S+)?)`), nil},
-	{Environment, lits("="), regexp.MustCompile(`(?m)((?:^[ \t]*(?:export |declare -x )?[A-Z][A-Z0-9_]+=[^\x00\n]*(?:\n|$)){4,})`), unredacted},
+	{Environment, lits("="), regexp.MustCompile(`(?m)((?:^[ \t]*(?:export |declare -x )?[A-Z][A-Z0-9_]+=[^\x00\n]*(?:\n|$)){3,})`), unredacted},
 	{Environment, lits("="), regexp.MustCompile(`((?:[A-Z][A-Z0-9_]+=[^\x00\n]*\x00){3,})`), unredacted},
 	{Authorization, lits("authorization"), regexp.MustCompile(`(?i)\b(?:proxy-)?authorization[\\"']*\s*[:=]\s*[\\"']*([^\s\\"'][^\r\n\\"']*)`), unredacted},
 	{SecretValue, lits("cookie api-key auth-token"), regexp.MustCompile(`(?i)\b(?:set-cookie|cookie|x-api-key|api-key|x-auth-token)[\\"']*:\s*[\\"']*([^\s\\"'][^\r\n\\"']*)`), unredacted},

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"assay/collect/private"
 )
 
 // file scans the decoded texts of one file. The kind is said by its name; a kind
@@ -51,7 +53,7 @@ func (s *scanner) json(name string, data []byte) error {
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return errUnreadable
 	}
-	s.value(name, "", v)
+	private.Walk(v, "", func(key, text string) { s.text(name, key, text) })
 	return nil
 }
 
@@ -93,26 +95,6 @@ func tree(dec *json.Decoder) (any, error) {
 		return object, err
 	}
 	return token, nil
-}
-
-func (s *scanner) value(name, key string, v any) {
-	switch v := v.(type) {
-	case string:
-		s.text(name, key, v)
-	case []any:
-		for _, item := range v {
-			s.value(name, key, item)
-		}
-	case map[string]any:
-		fact, _ := v["fact"].(string)
-		for k, item := range v {
-			s.text(name, "", k)
-			if k == "value" && fact != "" {
-				k = fact
-			}
-			s.value(name, k, item)
-		}
-	}
 }
 
 // csv scans every cell under the name of its column.
