@@ -50,6 +50,9 @@ func problem(l *bundle.Loaded, err error) bundle.Problem {
 	if !errors.As(err, &found) {
 		return bundle.Problem{Code: "V-13", File: bundle.SubjectName(l.Folder, bundle.SanitizeName), Detail: err.Error()}
 	}
+	if found.Where == aName {
+		return bundle.Problem{Code: "V-13", Detail: found.Error()}
+	}
 	file, column, _ := strings.Cut(found.Where, ":")
 	if l.Files[file] == nil { // the narrative's name is as it stands
 		file = bundle.SubjectName(l.Folder, file)

@@ -95,9 +95,12 @@ func (s *scanner) text(where, key, text string) {
 	}
 }
 
+// aName stands for a name that is private itself and must not be quoted.
+const aName = "a file's name"
+
 func (s *scanner) add(where string, class Class) {
 	if name, _, _ := strings.Cut(where, ":"); len(s.rules.Known.Scan(name)) > 0 {
-		where = "a file's name" // which the message must not quote
+		where = aName
 	}
 	if at := where + "\n" + string(class); !s.places[at] {
 		s.places[at] = true
