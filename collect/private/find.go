@@ -82,10 +82,8 @@ func (k Known) scan(key, s string, depth int) []Class {
 			add(SecretValue)
 		}
 	}
-	for _, name := range k.Deny {
-		if f := named(lower, strings.ToLower(name)); f >= 0 {
-			add(PrivateHost)
-		}
+	if k.Denied(s) > 0 {
+		add(PrivateHost)
 	}
 	if len(out) > 0 || depth >= maxDepth {
 		return out
@@ -96,6 +94,17 @@ func (k Known) scan(key, s string, depth int) []Class {
 		}
 	}
 	return nil
+}
+
+// Denied counts the denied names that stand in a text as words of their own.
+func (k Known) Denied(s string) int {
+	n, lower := 0, strings.ToLower(s)
+	for _, name := range k.Deny {
+		if named(lower, strings.ToLower(name)) >= 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // minSecret is the shortest secret that is looked for by its value.

@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"os"
-	"strings"
 
 	collect "assay/collect/cli"
 	"assay/report"
@@ -14,16 +13,9 @@ import (
 // name is no file.
 func privateOptions(env collect.Env, denyFile, allowFile string) (report.Options, error) {
 	opt := report.Options{Secrets: env.Secrets}
-	if denyFile != "" {
-		text, err := os.ReadFile(denyFile)
-		if err != nil {
-			return opt, fmt.Errorf("read the deny file: %w", err)
-		}
-		for line := range strings.Lines(string(text)) {
-			if name := strings.TrimSpace(line); name != "" && !strings.HasPrefix(name, "#") {
-				opt.Deny = append(opt.Deny, name)
-			}
-		}
+	var err error
+	if opt.Deny, err = collect.ReadNames(denyFile); err != nil {
+		return opt, err
 	}
 	if allowFile == "" {
 		return opt, nil
