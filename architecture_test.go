@@ -50,7 +50,7 @@ func TestStagesOnlyLookBack(t *testing.T) {
 		"collect": {"collect"},
 		"ingest":  {"ingest", "collect/record", "collect/plan", "collect/engine"},
 		"analyze": {"analyze", "ingest/store", "collect/record", "collect/plan", "collect/engine"},
-		"report":  {"report", "templates", "analyze", "ingest/store", "collect/record", "collect/plan", "collect/engine"},
+		"report":  {"report", "templates", "analyze", "ingest/store", "collect/record", "collect/plan", "collect/engine", "collect/private"},
 	}
 	for path, list := range imports(t, "./...", false) {
 		stage, _, _ := strings.Cut(strings.TrimPrefix(path, "assay/"), "/")

@@ -44,15 +44,18 @@ func (c Correction) check(findingsDir string) error {
 	return nil
 }
 
-// sealFinding seals a draft, leads from the finding it corrects to it, and renews
-// the index.
-func sealFinding(findingsDir string, d bundle.Draft) (bundle.Sealed, error) {
+// sealFinding scans a draft for what is private, seals it, leads from the finding
+// it corrects to it, and renews the index.
+func sealFinding(findingsDir string, d bundle.Draft, opt Options) (bundle.Sealed, error) {
 	f := d.Predicate.Finding
 	c := Correction{}
 	if f.Supersedes != "" {
 		c = Correction{Name: f.ID, Supersedes: f.Supersedes}
 	}
 	if err := c.check(findingsDir); err != nil {
+		return bundle.Sealed{}, err
+	}
+	if err := checkPrivate(d, opt); err != nil {
 		return bundle.Sealed{}, err
 	}
 	sealed, err := bundle.Seal(findingsDir, d)

@@ -30,7 +30,7 @@ func Derive(ctx context.Context, data Data, findingsDir string, opt Options) (se
 	if err != nil {
 		return bundle.Sealed{}, err
 	}
-	return sealFinding(findingsDir, out.Draft)
+	return sealFinding(findingsDir, out.Draft, opt)
 }
 
 // derivedRenderer holds what a derived finding is made from.

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -9,8 +8,8 @@ import (
 	"strings"
 
 	"assay/collect/plan"
+	"assay/collect/private"
 	"assay/report/bundle"
-	"assay/report/sanitize"
 )
 
 // The closed lists of labels (evidence.md section 6). A derived finding has
@@ -201,9 +200,8 @@ func (d *deriver) checkTexts() {
 
 // private refuses what may not be published, without its value.
 func (d *deriver) private(pointer, what, text string) {
-	var private *sanitize.Error
-	if err := sanitize.Check("spec", "text", text); errors.As(err, &private) {
-		d.bad("private_text", pointer, what+" is private ("+string(private.Class)+")")
+	if classes := (private.Known{}).Scan(text); len(classes) > 0 {
+		d.bad("private_text", pointer, what+" is private ("+string(classes[0])+")")
 	}
 }
 

@@ -185,7 +185,7 @@ func (d *deriver) data() (Data, []plan.Problem, error) {
 		v    any
 	}{
 		{factsFile, d.facts}, {sourcesFile, d.sources}, {derivationFile, d.spec.Words},
-		{sanitizeFile, sanitizeRecord{RulesSHA256: sanitize.RulesSHA256(), Dropped: map[string]int64{}, Replaced: map[string]int64{}, Allow: []string{}}},
+		{sanitizeFile, sanitizeRecord{RulesSHA256: sanitize.RulesSHA256(), Dropped: map[string]int64{}, Replaced: map[string]int64{}, Allow: []sanitize.AllowEntry{}}},
 	} {
 		data, err := encodeJSON(f.v)
 		if err != nil {

@@ -10,7 +10,9 @@ import (
 	"strings"
 
 	"assay/collect/plan"
+	"assay/collect/private"
 	"assay/ingest/store"
+	"assay/report/bundle"
 	"assay/report/sanitize"
 )
 
@@ -37,9 +39,18 @@ var ErrNoCampaign = errors.New("the database does not hold this campaign; ingest
 // a text is a *sanitize.Error, and nothing is returned; a campaign that is not
 // there is ErrNoCampaign.
 func Export(ctx context.Context, db *store.DB, campaign string) (Data, error) {
+	return ExportWith(ctx, db, campaign, Options{})
+}
+
+// ExportWith is Export with more names to deny, and texts to allow. An allow
+// entry that matches nothing is an error.
+func ExportWith(ctx context.Context, db *store.DB, campaign string, opt Options) (Data, error) {
 	e := exporter{
-		db: db.SQL(), campaign: campaign, files: map[string][]byte{}, limit: thinBytes,
-		record: sanitizeRecord{RulesSHA256: sanitize.RulesSHA256(), Dropped: map[string]int64{}, Replaced: map[string]int64{}, Allow: []string{}},
+		db: db.SQL(), campaign: campaign, files: map[string][]byte{}, limit: thinBytes, opt: opt,
+		record: sanitizeRecord{
+			RulesSHA256: sanitize.RulesSHA256(), Dropped: map[string]int64{}, Replaced: map[string]int64{},
+			Allow: append([]sanitize.AllowEntry{}, opt.Allow...),
+		},
 	}
 	for _, step := range []func(context.Context) error{e.plan, e.sources, e.tables, e.finish} {
 		if err := step(ctx); err != nil {
@@ -59,15 +70,15 @@ type exporter struct {
 	// planSHA256 is the digest of the private plan; planBytesSHA256 that of its file.
 	planSHA256, planBytesSHA256 string
 	lock                        plan.Lock
+
+	opt Options
+	// redactor is that of the plan, so that a placeholder means the same in the
+	// plan and in every table.
+	redactor *private.Redactor
 }
 
-// sanitizeRecord is sanitize.json: what was taken out, as counts.
-type sanitizeRecord struct {
-	RulesSHA256 string           `json:"rules_sha256"`
-	Dropped     map[string]int64 `json:"dropped"`  // rows of each column that was left out
-	Replaced    map[string]int64 `json:"replaced"` // places of the plan, by sort
-	Allow       []string         `json:"allow"`    // entries that let a text pass; none in this version
-}
+// sanitizeRecord is sanitize.json.
+type sanitizeRecord = bundle.SanitizeRecord
 
 // tableColumns describes one published table in columns.json.
 type tableColumns struct {
@@ -109,7 +120,10 @@ func (e *exporter) plan(ctx context.Context) error {
 	if p == nil {
 		return fmt.Errorf("the stored plan cannot be read (%d problems); ingest the run again", len(problems))
 	}
-	redacted, counts, err := plan.Redact(p)
+	if e.redactor, err = plan.NewRedactor(p); err != nil {
+		return fmt.Errorf("redact the plan: %w", err)
+	}
+	redacted, err := plan.RedactWith(p, e.redactor)
 	if err != nil {
 		return fmt.Errorf("redact the plan: %w", err)
 	}
@@ -125,15 +139,12 @@ func (e *exporter) plan(ctx context.Context) error {
 		CanonicalSHA256: e.planSHA256, RedactedCanonicalSHA256: redacted.Digest(),
 		LockedAtUnixNs: at, CollectorVersion: rows.text(0, "collector"),
 	}
-	for sort, n := range map[string]int{
-		"paths": counts.Paths, "secrets": counts.Secrets, "hosts": counts.Hosts, "containers": counts.Containers, "emails": counts.Emails,
-	} {
-		if n > 0 {
-			e.record.Replaced["plan."+sort] = int64(n)
-		}
+	for class, n := range e.redactor.Counts {
+		e.record.Replaced[planFile+":"+string(class)] = n
 	}
+	e.redactor.Known.Deny, e.redactor.Known.Secrets = e.opt.Deny, e.opt.Secrets // the lock knows nothing of them; a plan that names one fails the scan
 	e.files[planFile] = redacted.Bytes
-	return sanitize.CheckJSON(planFile, redacted.Bytes)
+	return nil
 }
 
 // sourceRecord is one entry of sources.json.
@@ -155,9 +166,7 @@ func (e *exporter) sources(ctx context.Context) error {
 	for i := range rows.rows {
 		n, _ := rows.whole(i, "bytes")
 		list[i] = sourceRecord{Path: rows.text(i, "path"), Kind: rows.text(i, "kind"), SHA256: rows.text(i, "sha256"), Bytes: n}
-		if err := sanitize.Check("sources", "path", list[i].Path); err != nil {
-			return err
-		}
+		list[i].Path = e.clean(sourcesFile, "path", list[i].Path)
 		if list[i].Kind == "plan" {
 			e.lock.BytesSHA256 = list[i].SHA256
 		}
@@ -191,9 +200,7 @@ func (e *exporter) table(ctx context.Context, p published) error {
 	if p.optional && len(rows.rows) == 0 {
 		return nil
 	}
-	if err := checkTexts(p.table, rows); err != nil {
-		return err
-	}
+	e.cleanRows(p, rows)
 	data, err := e.encode(p, rows, thin)
 	if err != nil {
 		return err
@@ -271,29 +278,16 @@ func (e *exporter) encode(p published, rows *result, thin *thinning) ([]byte, er
 	return writeParquet(rows, meta)
 }
 
-// checkTexts scans every text that is about to be published.
-func checkTexts(table string, rows *result) error {
-	for i, name := range rows.columns {
-		seen := map[string]bool{}
-		for _, row := range rows.rows {
-			text, ok := row[i].(string)
-			if !ok || seen[text] {
-				continue
-			}
-			seen[text] = true
-			if err := sanitize.Check(table, name, text); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
 func (e *exporter) finish(context.Context) error {
-	return errors.Join(
+	if err := errors.Join(
 		e.json(columnsFile, map[string]any{"schema": dataSchema, "tables": e.columns}),
 		e.json(sanitizeFile, e.record),
-	)
+	); err != nil {
+		return err
+	}
+	digests := map[string]bool{e.planSHA256: true, e.lock.RedactedCanonicalSHA256: true, e.lock.BytesSHA256: true}
+	rules := sanitize.Rules{Known: private.Known{Digests: digests, Deny: e.opt.Deny, Secrets: e.opt.Secrets}, Allow: e.opt.Allow}
+	return sanitize.Refusal(rules.Scan(e.files))
 }
 
 func (e *exporter) json(name string, v any) error {

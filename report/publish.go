@@ -13,13 +13,21 @@ import (
 	"slices"
 	"strings"
 
+	"assay/collect/private"
 	"assay/ingest/store"
 	"assay/report/bundle"
+	"assay/report/sanitize"
 )
 
-// Options say how to render. The zero value is right; no byte depends on it.
+// Options say how to export and render. The zero value is right.
 type Options struct {
-	Threads    int // of the database in memory; 0 leaves the choice to it
+	Threads int // of the database in memory; 0 leaves the choice to it; no byte depends on it
+	// Deny are names of machines that may not be published and that nothing else
+	// gives away; Allow are texts that may, although a rule takes them for private.
+	Deny  []string
+	Allow []sanitize.AllowEntry
+	// Secrets are credentials by their value, to be cut out wherever they stand.
+	Secrets    []string
 	Correction Correction
 }
 
@@ -30,7 +38,7 @@ func Publish(ctx context.Context, db *store.DB, campaign, findingsDir string, op
 	if err := opt.Correction.check(findingsDir); err != nil {
 		return bundle.Sealed{}, err
 	}
-	data, err := Export(ctx, db, campaign)
+	data, err := ExportWith(ctx, db, campaign, opt)
 	if err != nil {
 		return bundle.Sealed{}, err
 	}
@@ -42,7 +50,20 @@ func Publish(ctx context.Context, db *store.DB, campaign, findingsDir string, op
 	if err != nil {
 		return bundle.Sealed{}, err
 	}
-	return sealFinding(findingsDir, out.Draft)
+	return sealFinding(findingsDir, out.Draft, opt)
+}
+
+// checkPrivate scans every byte that is about to be published, decoded. Something
+// private is a *sanitize.Error.
+func checkPrivate(d bundle.Draft, opt Options) error {
+	a, err := bundle.Assemble(d)
+	if err != nil {
+		return err
+	}
+	files := maps.Clone(d.Files)
+	files[a.NarrativeName], files[bundle.ManifestName] = d.Narrative, a.ManifestBytes
+	rules := sanitize.Rules{Known: private.Known{Digests: sanitize.Digests(&a.Manifest), Deny: opt.Deny, Secrets: opt.Secrets}, Allow: opt.Allow}
+	return sanitize.Refusal(rules.Scan(files))
 }
 
 // CurrentBuilder describes the running program, as far as its build knows.

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -233,13 +234,60 @@ func TestBundleAnswersEveryQueryAsTheDatabaseDoes(t *testing.T) {
 	}
 }
 
-func TestExportRefusesWhatMayNotBePublished(t *testing.T) {
+func TestExportReplacesWhatMayNotBePublished(t *testing.T) {
 	c := failing
-	c.detail = "open /home/jane/run: no such file"
-	_, err := Export(context.Background(), c.store(t), testName)
-	var private *sanitize.Error
-	if !errors.As(err, &private) || private.Where != "problems.detail" || strings.Contains(err.Error(), "jane") {
-		t.Errorf("error %v; want one that names problems.detail and not the value", err)
+	c.detail = "open /home/jane/run on gpu-box.local: no such file"
+	data, err := Export(context.Background(), c.store(t), testName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	problems, err := sanitize.ReadTable(data.Files["data/problems.parquet"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var details []string
+	for _, column := range problems.Columns {
+		if column.Name == "detail" {
+			details = column.Texts
+		}
+	}
+	if want := "open [PRIVATE_OPERATOR_ROOT]/run on [host-a]: no such file"; !slices.Contains(details, want) {
+		t.Errorf("details %q, want one %q", details, want)
+	}
+	record, err := bundle.DecodeSanitizeRecord(data.Files[sanitizeFile])
+	if err != nil || record.Replaced["problems.detail:machine_path"] == 0 || record.Replaced["problems.detail:private_host"] == 0 {
+		t.Errorf("record %+v, %v; want both replacements counted", record, err)
+	}
+}
+
+func TestExportRefusesWhatADenyFileNames(t *testing.T) {
+	// The plan is redacted before the lock and cannot be changed any more, so a
+	// name in it stops the publication.
+	_, err := ExportWith(context.Background(), failing.store(t), testName, Options{Deny: []string{"baseline"}})
+	if err == nil || !strings.Contains(err.Error(), "plan.json holds a private text (private_host)") || strings.Contains(err.Error(), "baseline") {
+		t.Errorf("error %v; want one that names plan.json and not the value", err)
+	}
+}
+
+func TestExportAllowsWhatAnEntryNamesAndNothingElse(t *testing.T) {
+	c := failing
+	c.detail = "the route /chat/templates answered, /home/jane did not"
+	allow := []sanitize.AllowEntry{{Value: "/chat/templates", Path: "data/problems.parquet:detail", Reason: "a route of the engine", Date: "2026-10-17"}}
+	db := c.store(t)
+	data, err := ExportWith(context.Background(), db, testName, Options{Allow: allow})
+	if err != nil {
+		t.Fatal(err)
+	}
+	problems, err := sanitize.ReadTable(data.Files["data/problems.parquet"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "the route /chat/templates answered, [PRIVATE_OPERATOR_ROOT] did not"; !slices.ContainsFunc(problems.Columns, func(c sanitize.Column) bool { return slices.Contains(c.Texts, want) }) {
+		t.Errorf("no text %q", want)
+	}
+	allow[0].Value = "/chat/gone"
+	if _, err := ExportWith(context.Background(), db, testName, Options{Allow: allow}); err == nil || !strings.Contains(err.Error(), "matches nothing any more") {
+		t.Errorf("error %v; want that the entry matches nothing", err)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -66,6 +67,9 @@ func endpointFlags(cmd *cobra.Command, f *collectFlags) {
 }
 
 func runCollect(env Env, f collectFlags, path string) error {
+	if f.keyEnv != "" {
+		env.Secrets = append(slices.Clip(env.Secrets), env.Getenv(f.keyEnv))
+	}
 	opts, err := collectOptions(env, f, path)
 	if err != nil {
 		return err

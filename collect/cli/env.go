@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"time"
 
+	"assay/collect/private"
 	"assay/collect/stream"
 )
 
@@ -19,6 +20,9 @@ type Env struct {
 	Now            func() time.Time
 	Terminal       bool   // Stderr is a terminal that can show progress
 	Version        string // of the program
+	// Secrets are the values of the environment variables that are named as
+	// credentials: they are cut out of everything that is logged or published.
+	Secrets []string
 }
 
 // OSEnv is the process's own environment.
@@ -28,13 +32,31 @@ func OSEnv() Env {
 		Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, Now: time.Now,
 		Terminal: err == nil && info.Mode()&os.ModeCharDevice != 0,
 		Version:  BuildVersion(),
+		Secrets:  private.SecretVariables(os.Environ()),
 	}
+}
+
+// Guard returns a writer for texts that may hold what an engine or a command
+// said: it cuts credentials out of each text written to it.
+func (e Env) Guard(w io.Writer) io.Writer { return guard{w, e.Secrets} }
+
+type guard struct {
+	w       io.Writer
+	secrets []string
+}
+
+// Write writes p without the credentials in it and returns p's length.
+func (g guard) Write(p []byte) (int, error) {
+	if _, err := io.WriteString(g.w, private.Secrets(string(p), g.secrets)); err != nil {
+		return 0, err
+	}
+	return len(p), nil
 }
 
 // Log is the logger of the operator's commands: text on stderr, lifecycle
 // lines only, never a prompt, an answer, an address or a token.
 func (e Env) Log() *slog.Logger {
-	return slog.New(slog.NewTextHandler(e.Stderr, nil))
+	return slog.New(slog.NewTextHandler(e.Guard(e.Stderr), nil))
 }
 
 // Signals returns a context that the first interrupt cancels with

@@ -56,7 +56,7 @@ func Execute(root *cobra.Command, env Env, args []string) int {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return Usage(err) })
 	err := root.Execute()
 	if err != nil && !errors.Is(err, ErrSilent) {
-		fmt.Fprintln(env.Stderr, "assay: "+err.Error())
+		fmt.Fprintln(env.Guard(env.Stderr), "assay: "+err.Error())
 		if ExitCode(err) == CodeUsage {
 			fmt.Fprintln(env.Stderr, "run with --help to see how it is used")
 		}

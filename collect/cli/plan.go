@@ -4,11 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"assay/collect/plan"
+	"assay/collect/private"
 	"assay/collect/record"
 )
 
@@ -112,24 +116,56 @@ func planExpand(env Env) *cobra.Command {
 }
 
 func planRedact(env Env) *cobra.Command {
-	var out string
+	var out, deny string
 	cmd := &cobra.Command{
 		Use: "redact PLAN -o PLAN", Args: exactly(1),
-		Short: "write what may be published of a plan",
+		Short: "write what may be published of a plan; counts of what was replaced go to stderr",
 		RunE: func(_ *cobra.Command, args []string) error {
+			names, err := ReadNames(deny)
+			if err != nil {
+				return err
+			}
 			p, err := loadPlan(env, args[0])
 			if err != nil {
 				return err
 			}
-			redacted, _, err := plan.Redact(p)
+			redacted, counts, err := plan.Redact(p)
 			if err != nil {
 				return err
+			}
+			// The lock holds the digest of a redaction that knows no deny file, so a
+			// name in it is the operator's to take out of the plan.
+			if n := (private.Known{Deny: names}).Denied(string(redacted.Bytes)); n > 0 {
+				return Invalid(fmt.Errorf("the redacted plan still holds %d of the names in the deny file; take them out of the plan before it is locked", n))
+			}
+			for _, class := range slices.Sorted(maps.Keys(counts)) {
+				fmt.Fprintf(env.Stderr, "replaced  %d %s\n", counts[class], class)
 			}
 			return writeNew(out, redacted.Bytes)
 		},
 	}
 	outFlag(cmd, &out, "where the redacted plan is written; must not exist")
+	cmd.Flags().StringVar(&deny, "deny", "", "file of host names that may not be published, one a line")
 	return cmd
+}
+
+// ReadNames reads a deny file: a name a line, # before a comment. An empty file
+// name is none.
+func ReadNames(file string) ([]string, error) {
+	if file == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("read the deny file: %w", err)
+	}
+	var names []string
+	for line := range strings.Lines(string(text)) {
+		if name := strings.TrimSpace(line); name != "" && !strings.HasPrefix(name, "#") {
+			names = append(names, name)
+		}
+	}
+	return names, nil
 }
 
 func outFlag(cmd *cobra.Command, out *string, usage string) {

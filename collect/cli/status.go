@@ -25,7 +25,7 @@ func statusCommand(env Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			s.write(env.Stdout)
+			s.write(env.Guard(env.Stdout))
 			return nil
 		},
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"assay/collect/plan"
+	"assay/collect/private"
 	"assay/collect/record"
 )
 
@@ -45,8 +46,8 @@ func (t *tail) Write(p []byte) (int, error) {
 
 // run executes a command, without a shell and in a process group of its own
 // that is killed at the bound, and returns its journal entry. The output is
-// redacted before it goes anywhere.
-func (c Command) run(ctx context.Context, name string) record.Entry {
+// redacted before it goes anywhere; secrets are cut out of it wherever they stand.
+func (c Command) run(ctx context.Context, name string, secrets ...string) record.Entry {
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(c.BoundSeconds)*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, c.Argv[0], c.Argv[1:]...)
@@ -70,30 +71,20 @@ func (c Command) run(ctx context.Context, name string) record.Entry {
 	default:
 		e.Figures["exit_code"] = 0
 	}
-	if text := sanitise(out.kept); text != "" {
+	if text := sanitise(out.kept, secrets...); text != "" {
 		e.Facts = map[string]string{sanitisedFields: text}
 	}
 	return e
 }
 
 // sanitise makes an output fit to be kept: text, without secrets, paths, hosts
-// and container ids, at most maxOutput bytes of it.
-func sanitise(output []byte) string {
-	text := plan.RedactText(strings.ToValidUTF8(string(output), "\uFFFD"), environmentSecrets())
+// and container ids, at most maxOutput bytes of it. known are credentials beside
+// those of the environment.
+func sanitise(output []byte, known ...string) string {
+	known = append(known, private.SecretVariables(os.Environ())...)
+	text := plan.RedactText(strings.ToValidUTF8(string(output), "\uFFFD"), known)
 	if extra := len(text) - maxOutput; extra > 0 {
 		text = strings.ToValidUTF8(text[extra:], "")
 	}
 	return strings.TrimSpace(text)
-}
-
-// environmentSecrets are the values of the environment variables whose names
-// say that they are credentials.
-func environmentSecrets() []string {
-	var secrets []string
-	for _, pair := range os.Environ() {
-		if name, value, ok := strings.Cut(pair, "="); ok && plan.NamesSecret(name) {
-			secrets = append(secrets, value)
-		}
-	}
-	return secrets
 }

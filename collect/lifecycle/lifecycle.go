@@ -111,7 +111,7 @@ func (h *Host) preview(ctx context.Context, name string, accept bool, note noteF
 	if h.file.Preview == nil {
 		return nil
 	}
-	e := h.file.Preview.run(ctx, name)
+	e := h.file.Preview.run(ctx, name, h.Token)
 	if err := note(e); err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func (h *Host) preview(ctx context.Context, name string, accept bool, note noteF
 
 // must runs a command that has to succeed.
 func (h *Host) must(ctx context.Context, c Command, name string, note noteFunc) error {
-	e := c.run(ctx, name)
+	e := c.run(ctx, name, h.Token)
 	if err := note(e); err != nil {
 		return err
 	}

@@ -44,12 +44,12 @@ func (h *Host) Restore(ctx context.Context, start map[string]string, note func(r
 		if arm == h.file.Incumbent || !h.answers(ctx, arm) {
 			continue
 		}
-		if err := note(h.file.Arms[arm].Unload.run(ctx, "unload "+arm)); err != nil {
+		if err := note(h.file.Arms[arm].Unload.run(ctx, "unload "+arm, h.Token)); err != nil {
 			return false, err
 		}
 	}
 	if !h.serves(ctx, h.file.Incumbent) {
-		if err := note(h.file.Restore.run(ctx, "restore "+h.file.Incumbent)); err != nil {
+		if err := note(h.file.Restore.run(ctx, "restore "+h.file.Incumbent, h.Token)); err != nil {
 			return false, err
 		}
 		_ = h.await(ctx, h.file.Incumbent, h.file.Restore.BoundSeconds) // the checks say whether it serves

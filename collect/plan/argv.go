@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"assay/collect/private"
 )
 
 // flag is one request control of a cell's argv.
@@ -161,7 +163,7 @@ func findFlag(name string) (flag, bool) {
 // unknownFlag never quotes a word that is not a flag: it could be a secret.
 func (d *decoder) unknownFlag(name, pointer string) {
 	switch {
-	case secretFlag.MatchString(name):
+	case private.SecretFlag(name):
 		d.add("argv_secret", pointer, "%s puts a credential into the plan; remove it and give its environment variable to collect with --api-key-env", name)
 	case strings.HasPrefix(name, "--"):
 		d.add("argv_unknown_flag", pointer, "%s is no request control that can be carried out", name)

@@ -6,7 +6,7 @@ import (
 )
 
 func TestLockRoundTripsAndHoldsTheDigests(t *testing.T) {
-	p := private(t)
+	p := privatePlan(t)
 	l, err := NewLock(p, 1792234551522595001, "v1.2.3")
 	if err != nil {
 		t.Fatal(err)

@@ -39,6 +39,7 @@ func testDraft(id string) Draft {
 			"friction.md":            []byte("none\n"),
 			"publication-summary.md": []byte("short\n"),
 			"plots/ttfo.svg":         []byte("<svg/>\n"),
+			SanitizeName:             testSanitizeRecord(),
 		},
 	}
 	files := map[RoleName][]string{
@@ -64,7 +65,8 @@ func testDraft(id string) Draft {
 			Cells:    Counts{Planned: 48, Dispatched: 48, Terminal: 48, Passing: 47, Eligible: 42},
 			Requests: Counts{Planned: 534, Dispatched: 534, Terminal: 534, Passing: 530, Eligible: 500},
 		},
-		Limits: DefaultLimits(), NonClaims: []string{"hardware identity", "<causes> & \"generality\""},
+		Sanitizer: testSanitizer(),
+		Limits:    DefaultLimits(), NonClaims: []string{"hardware identity", "<causes> & \"generality\""},
 		Builder: Builder{Module: "assay", Version: "(devel)", Go: "go1.26", DuckDB: "v1.5.6", GOARCH: "amd64", Deps: map[string]string{"m": "v1"}},
 	}
 	return d
@@ -178,7 +180,7 @@ func TestSealedBundlePasses(t *testing.T) {
 	if !r.OK() || len(r.Problems) != 0 {
 		t.Fatalf("problems: %v", r.Problems)
 	}
-	want := []Code{"V-01", "V-02", "V-03", "V-04", "V-05", "V-06", "V-08", "V-09"}
+	want := []Code{"V-01", "V-02", "V-03", "V-04", "V-05", "V-06", "V-08", "V-09", "V-13"}
 	if diff := cmp.Diff(want, r.Executed); diff != "" {
 		t.Errorf("executed (-want +got):\n%s", diff)
 	}

@@ -142,7 +142,7 @@ func TestSumsAreGNULinesRelativeToTheBundle(t *testing.T) {
 	want := digestOf(d.Narrative) + "  ../" + testID + ".md\n" +
 		digestOf(d.Files["README.md"]) + "  README.md\n" +
 		digestOf(d.Files["data/x"]) + "  data/x\n" +
-		digestOf(a.ManifestBytes) + "  manifest.json\n"
+		digestOf(a.ManifestBytes) + "  manifest.json\n" + digestOf(testSanitizeRecord()) + "  sanitize.json\n"
 	if diff := cmp.Diff(want, string(a.Sums)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

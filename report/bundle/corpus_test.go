@@ -23,7 +23,7 @@ const (
 	text    = "queries/e2e.sql"
 )
 
-var corpus = slices.Concat(manifestTampers, nameTampers, fileTampers, closedWorldTampers, limitTampers, sumsTampers, narrativeTampers, externalTampers, indexTampers)
+var corpus = slices.Concat(manifestTampers, nameTampers, fileTampers, closedWorldTampers, limitTampers, sumsTampers, narrativeTampers, externalTampers, sanitizerTampers, indexTampers)
 
 // rewrite damages the manifest's text and leaves everything else as it was.
 func rewrite(change func(string) string) func(box) {
@@ -470,7 +470,7 @@ var variants = []variant{
 		}
 	}, nil},
 	{"smallest", func(d *Draft) {
-		d.Files = nil
+		d.Files = map[string][]byte{SanitizeName: d.Files[SanitizeName]}
 		for i := range d.Predicate.Roles {
 			d.Predicate.Roles[i] = Role{Role: RoleNames()[i], State: RoleMissing, Reason: "nothing kept"}
 		}
@@ -503,7 +503,6 @@ var variants = []variant{
 	{"inputs and external evidence", func(d *Draft) {
 		p := &d.Predicate
 		p.External = []External{{Name: "events", SHA256: digestOf(nil), Size: 9 << 40, URL: "https://example.com/e", RetentionOwner: "o", RetentionTerm: "t"}}
-		p.Sanitizer = &Sanitizer{RulesSHA256: digestOf(nil), Replaced: map[string]int64{"address": 3}}
 	}, nil},
 	{"text in several scripts", func(d *Draft) {
 		d.Predicate.NonClaims = []string{"mesures ge\u0301ne\u0301rales \u2028 \U0001f600", "tab\tquote\"\\"}

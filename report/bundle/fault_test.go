@@ -20,7 +20,7 @@ func nth(k int) func(string) bool {
 // smallDraft keeps the sweep short: two files, one in a folder.
 func smallDraft(id string) Draft {
 	d := testDraft(id)
-	d.Files = map[string][]byte{"README.md": []byte("map\n"), "data/x": []byte("xx")}
+	d.Files = map[string][]byte{"README.md": []byte("map\n"), "data/x": []byte("xx"), SanitizeName: d.Files[SanitizeName]}
 	for i := range d.Predicate.Roles {
 		d.Predicate.Roles[i] = Role{Role: RoleNames()[i], State: RoleMissing, Reason: "not collected"}
 	}

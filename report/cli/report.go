@@ -25,7 +25,7 @@ const findingsFolder = "findings"
 
 func reportCommand(env collect.Env) *cobra.Command {
 	var d database
-	var campaign, out, check, html string
+	var campaign, out, check, html, deny, allow string
 	var correction report.Correction
 	cmd := &cobra.Command{
 		Use: "report [--db DB --campaign ID -o FINDINGS | --check FINDINGS | --html FINDING [-o PAGE]]", Args: arguments(0, 0),
@@ -47,8 +47,13 @@ func reportCommand(env collect.Env) *cobra.Command {
 			case d.path == "":
 				return rerender(cmd.Context(), env, findingsFolder)
 			}
+			opt, err := privateOptions(env, deny, allow)
+			if err != nil {
+				return err
+			}
+			opt.Correction = correction
 			return d.use(false, func(db *store.DB) error {
-				return publish(cmd.Context(), env, db, campaign, out, correction)
+				return publish(cmd.Context(), env, db, campaign, out, opt)
 			})
 		},
 	}
@@ -61,6 +66,8 @@ func reportCommand(env collect.Env) *cobra.Command {
 	flags.StringVar(&correction.Supersedes, "supersedes", "", "name of the finding that this one corrects")
 	flags.StringVar(&html, "html", "", "print this finding as one HTML page, or write it with -o; a narrative or a bundle's folder")
 	flags.StringVar(&check, "check", "", "render every bundle of this folder again and compare; writes nothing")
+	flags.StringVar(&deny, "deny", "", "file of host names that may not be published, one a line")
+	flags.StringVar(&allow, "allow", "", "JSON file of texts that may be published although they look private: a list of value, path, reason, date")
 	return cmd
 }
 
@@ -102,7 +109,7 @@ func writePage(finding, out string) error {
 }
 
 // publish writes the finding and its bundle of one campaign.
-func publish(ctx context.Context, env collect.Env, db *store.DB, campaign, out string, correction report.Correction) error {
+func publish(ctx context.Context, env collect.Env, db *store.DB, campaign, out string, opt report.Options) error {
 	id, err := chooseCampaign(ctx, db, campaign)
 	if err != nil {
 		return err
@@ -113,7 +120,7 @@ func publish(ctx context.Context, env collect.Env, db *store.DB, campaign, out s
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return fmt.Errorf("make findings folder: %w", err)
 	}
-	sealed, err := report.Publish(ctx, db, id, out, report.Options{Correction: correction})
+	sealed, err := report.Publish(ctx, db, id, out, opt)
 	if errors.Is(err, bundle.ErrExists) {
 		return fmt.Errorf("%w; a published finding is never overwritten: choose another folder with -o, or correct it with --name and --supersedes", err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"assay/report"
 	"assay/report/bundle"
+	"assay/report/sanitize"
 )
 
 // Options select how a bundle is recomputed.
@@ -47,7 +48,7 @@ func (s *shared) checks() []bundle.Check {
 	if opt.RequireBuilder {
 		builderLevel = 1
 	}
-	return []bundle.Check{
+	checks := []bundle.Check{
 		{Code: "V-10", Level: 1, Title: "plan, lock and manifest agree", Needs: data[:4], SkipReason: noPlan, Run: checkPlan},
 		{Code: "V-11", Level: 1, Title: "locked before the first request", Needs: data[:4], SkipReason: noPlan, Run: checkLockTime},
 		{Code: "V-15", Level: 2, Title: "data files as described", Needs: data[:4], SkipReason: noData, Run: s.checkData},
@@ -59,6 +60,10 @@ func (s *shared) checks() []bundle.Check {
 		{Code: "V-21", Level: 2, Title: "rendered again to the same bytes", Needs: data, SkipReason: s.notEvaluated(s.notRendered), Run: s.checkRendering},
 		{Code: "V-22", Level: builderLevel, Title: "builder record", Needs: data[:1], Run: s.checkBuilder, Warn: s.warnBuilder},
 	}
+	if opt.Level >= 2 { // at level 1 the structural row of V-13 stands
+		checks = append(checks, sanitize.Check(readTexts))
+	}
+	return checks
 }
 
 // requestless says why a check of requests does not apply to a bundle's kind.

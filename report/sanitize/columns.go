@@ -1,6 +1,14 @@
 package sanitize
 
-import "strings"
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"assay/collect/private"
+)
 
 // allowed lists, for each table of the database that is published, the columns
 // that may leave it. The text of a plan is not among them: the redacted plan is
@@ -56,6 +64,47 @@ var allowed = map[string]string{
 // which they are written; none for a table that may not be published at all.
 func Columns(table string) []string { return strings.Fields(allowed[table]) }
 
-// digestColumn reports whether a column is known to hold a SHA-256, which would
-// otherwise look like the id of a container.
-func digestColumn(column string) bool { return strings.HasSuffix(column, "sha256") }
+// labels lists the labels of an engine's series whose values may be published:
+// they say what is counted, not where. The value of any other label, such as one
+// a scraper adds, becomes a placeholder, so that series stay apart.
+var labels = strings.Fields(`model_name model engine engine_type engine_index finished_reason finish_reason reason quantile position mode status
+	priority source type method code stage phase is_streaming waiting_reason lora_name
+	dp_rank tp_rank pp_rank ep_rank moe_ep_rank rank worker_rank gpu
+	block_size num_gpu_blocks num_cpu_blocks num_gpu_blocks_override gpu_memory_utilization cache_dtype enable_prefix_caching
+	kv_cache_size_tokens kv_cache_memory_bytes kv_cache_max_concurrency sliding_window swap_space is_attention_free
+	prefix_caching_hash_algo mamba_page_size_padded mamba_cache_dtype mamba_ssm_cache_dtype mamba_block_size mamba_cache_mode
+	calculate_kv_scales cpu_kvcache_space_bytes kv_sharing_fast_prefill user_specified_block_size kv_cache_memory_bytes
+	kv_offloading_size kv_offloading_backend page_size context_len max_total_num_tokens max_running_requests`)
+
+// LabelValue is the class of the value of a label that is not on the list.
+const LabelValue Class = "label_value"
+
+// Labels returns a label set, JSON text, as it may be published. A text that is
+// no label set is redacted like any other.
+func Labels(r *private.Redactor, text string) string {
+	var set map[string]string
+	if json.Unmarshal([]byte(text), &set) != nil {
+		return r.Text(text)
+	}
+	changed := false
+	for _, name := range slices.Sorted(maps.Keys(set)) { // placeholders are given out in order
+		value := set[name]
+		want := r.Value(name, value)
+		if want == value && value != "" && !slices.Contains(labels, name) && !strings.HasPrefix(value, "[label-") {
+			want = r.Name("label", LabelValue, value)
+		}
+		if want != value {
+			set[name], changed = want, true
+		}
+	}
+	if !changed {
+		return text
+	}
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	if enc.Encode(set) != nil {
+		return private.Redacted
+	}
+	return strings.TrimSuffix(out.String(), "\n")
+}

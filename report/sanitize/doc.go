@@ -1,17 +1,21 @@
 // Package sanitize decides what may be published.
 //
-// What comes in: the name of a table, or a text and the place it stands in.
-// What goes out: the columns of the table that may be published, and the class
-// of anything private in the text.
+// What comes in: the name of a table, or the files of a bundle by name. What goes
+// out: the columns of the table that may be published, and an error for each
+// place that holds something private.
 //
-// Two fences stand one behind the other. A column that is not on the allow-list
-// is dropped and counted. A text that is left is scanned for private patterns,
-// and one hit stops the publication: nothing is repaired here, because a
-// replaced value could still be guessed from its place.
+// Three fences stand one behind the other. A column that is not on the allow-list
+// is dropped and counted. The texts of what is left are redacted by package
+// private as they are exported, with one Redactor for the whole bundle. Then
+// every file, rendered ones too, is decoded and scanned, whatever carries a text:
+// Parquet columns and metadata, JSON at any depth, CSV, SVG with its comments,
+// SQL, Markdown, file names, base64. One hit stops the publication, and so does a
+// file of a kind that nothing here can look into. Check does the same for a
+// bundle that somebody published.
 //
-// It never quotes what it found, reads no file, and changes no value.
+// It never quotes what it found, reads no file, and changes no number.
 //
-//	if hits := sanitize.Scan(text); len(hits) > 0 {
-//		return &sanitize.Error{Where: "problems.detail", Class: hits[0]}
+//	if err := sanitize.Refusal(sanitize.Rules{}.Scan(files)); err != nil {
+//		return err
 //	}
 package sanitize
