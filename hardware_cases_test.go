@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"assay/collect/record"
-	"assay/collect/simengine"
 	"assay/ingest/ingesttest"
 )
 
