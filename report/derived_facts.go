@@ -153,7 +153,7 @@ func (d *deriver) fill(f *factRecord, v specValue) string {
 		if !ok {
 			return "the pointer leads to no text or number of the source, or its file was not given"
 		}
-		f.Place = "#" + v.Pointer // as a URI fragment, RFC 6901 section 6
+		f.Place = placeOf(v.Pointer)
 		v = specValue{Words: found}
 		v.number(found)
 	}
@@ -195,3 +195,7 @@ func (d *deriver) data() (Data, []plan.Problem, error) {
 	}
 	return out, nil, nil
 }
+
+// placeOf writes a JSON pointer (RFC 6901) with dots, $.runs.0.name: with slashes
+// it would read like a path of somebody's machine.
+func placeOf(pointer string) string { return "$" + strings.ReplaceAll(pointer, "/", ".") }

@@ -245,9 +245,10 @@ var derivedForgeries = []tamper{
 		d.Narrative = []byte(eligible(string(d.Narrative)))
 	}},
 	{name: "a pair made comparable", code: "V-17", draft: replace("verdicts.json", `"comparable": false`, `"comparable": true`)},
+	{name: "a token in a text", code: "V-13", draft: edit("friction.md", func(s string) string { return s + "\nBearer 8e1f0c2d9b7a46355f1e0c2d9b7a4635\n" })},
 	{name: "counter reset hidden", code: "V-18", draft: edit("tables/engine_histograms.csv", func(s string) string {
-		hidden := regexp.MustCompile(`(?m)^(.*` + report.ResetCell + `.*,s,),,,,,,,counter_reset[^,\n]*$`)
-		return hidden.ReplaceAllString(s, "${1}8,18,2.25,1,2.5,2.5,5,")
+		hidden := regexp.MustCompile(`(?m)^(.*` + report.ResetCell + `.*,s,),,,,,,,,counter_reset[^,\n]*$`)
+		return hidden.ReplaceAllString(s, "${1}8,18,2.25,,1,2.5,2.5,5,")
 	})},
 	{name: "a delta doubled", code: "V-18", draft: edit("tables/engine_counters.csv", func(s string) string {
 		return regexp.MustCompile(`(?m)^(.*prompt_tokens.*,)([0-9]+)(,)$`).ReplaceAllString(s, "${1}9${2}${3}")

@@ -241,19 +241,20 @@ var variants = []variant{
 	{"of another format", "failed", func(d *bundle.Draft) { d.Predicate.Format++ }, []bundle.Code{"V-21"}},
 	{"rendered with another database", "failed", func(d *bundle.Draft) { d.Predicate.Builder.DuckDB = "v1.4.0" }, []bundle.Code{"V-21"}},
 	{"without a builder record", "failed", func(d *bundle.Draft) { d.Predicate.Builder = bundle.Builder{} }, nil},
-	{"derived, made by hand", "failed", derivedByHand, []bundle.Code{"V-10", "V-11", "V-15", "V-16", "V-17", "V-18", "V-19", "V-20", "V-21"}},
+	{"somebody else's, made by hand", "failed", priorByHand, []bundle.Code{"V-10", "V-11", "V-15", "V-16", "V-17", "V-18", "V-19", "V-20", "V-21"}},
 }
 
-// derivedByHand is the least a derived finding has: facts and their sources.
-func derivedByHand(d *bundle.Draft) {
+// priorByHand is the least a finding about somebody else's results has: facts and
+// their sources.
+func priorByHand(d *bundle.Draft) {
 	p := &d.Predicate
-	p.Finding.Kind, p.PlanLock, p.Tally, p.Inputs = bundle.KindDerived, nil, bundle.Tally{}, nil
+	p.Finding.Kind, p.PlanLock, p.Tally, p.Inputs = bundle.KindExternalPrior, nil, bundle.Tally{}, nil
 	for i, r := range p.Roles {
 		if r.Role != bundle.RoleDecisionSummary && r.Role != bundle.RoleSourceRegistry {
 			p.Roles[i] = bundle.Role{Role: r.Role, State: bundle.RoleNotApplicable, Reason: "no request was sent"}
 		}
 	}
-	d.Files = map[string][]byte{"facts.json": []byte("[]\n"), "sources.json": []byte("[]\n")}
+	d.Files = map[string][]byte{"sanitize.json": d.Files["sanitize.json"], "facts.json": []byte("[]\n"), "sources.json": []byte("[]\n")}
 	d.Narrative = []byte("# Derived\n\nScope: a pool and its window\n\n" + bundle.EndMark + "\n")
 }
 

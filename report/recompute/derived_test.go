@@ -44,9 +44,6 @@ func forgeFile(t *testing.T, findings, folder, name string, change func(string) 
 		t.Fatal(err)
 	}
 	after := change(string(text))
-	if after == string(text) {
-		t.Fatalf("%s was not changed", name)
-	}
 	manifest := filepath.Join(findings, folder, bundle.ManifestName)
 	encoded, err := os.ReadFile(manifest)
 	if err != nil {
@@ -84,6 +81,7 @@ func TestForgedDerivedFindings(t *testing.T) {
 		change     func(string) string
 		code       bundle.Code // "" for a pass
 	}{
+		{"as published", "", func(s string) string { return s }, ""},
 		{"facts that are no JSON", "facts.json", func(string) string { return "{\n" }, "V-15"},
 		{"a fact changed", "facts.json", func(s string) string {
 			at := whole.FindStringIndex(s)
@@ -110,6 +108,9 @@ func TestForgedDerivedFindings(t *testing.T) {
 			r, err := Verify(t.Context(), l, Options{Level: 2})
 			if err != nil {
 				t.Fatal(err)
+			}
+			if test.code == "" && r.OK() {
+				return
 			}
 			if len(r.Problems) == 0 || r.Problems[0].Code != test.code {
 				t.Errorf("problems %v, want %s first", r.Problems, test.code)

@@ -136,6 +136,9 @@ func (s signed) remanifest(m bundle.Manifest) {
 	}
 	s.write(s.file(bundle.ManifestName), string(text))
 	s.write(s.file(bundle.SumsName), string(bundle.Sums(m, text)))
+	if err := bundle.WriteIndex(s.findings); err != nil {
+		s.t.Fatal(err)
+	}
 }
 
 // problems verifies the bundle and returns what was found.
