@@ -162,6 +162,26 @@ func TestAllowedTextsPassTheCheck(t *testing.T) {
 	}
 }
 
+func TestTheRecordIsCheckedAtLevelOne(t *testing.T) {
+	d := draft(t)
+	d.Predicate.Sanitizer = nil
+	d.Files["friction.md"] = []byte("/home/jane\n") // is not looked at there
+	findings := t.TempDir()
+	sealed, err := bundle.Seal(findings, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := bundle.Load(filepath.Join(findings, sealed.Folder))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := bundle.Verify(l, bundle.Options{Level: 1, Extra: []bundle.Check{BundleCheck(nil)}})
+	of13 := slices.DeleteFunc(r.Problems, func(p bundle.Problem) bool { return p.Code != "V-13" })
+	if len(of13) != 1 || of13[0].File != bundle.ManifestName {
+		t.Errorf("%v, want one V-13 for the manifest", r)
+	}
+}
+
 // TestPublishedFindingsPassTheCheck scans what the repository publishes.
 func TestPublishedFindingsPassTheCheck(t *testing.T) {
 	folders, err := filepath.Glob("../../findings/*/" + bundle.ManifestName)
