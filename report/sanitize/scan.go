@@ -70,6 +70,15 @@ func (r Rules) Scan(files map[string][]byte) []error {
 	return s.errs
 }
 
+// Check scans one text that stands alone, under the name of its column, and
+// returns an *Error for the first class found. It allows nothing.
+func Check(table, column, text string) error {
+	if classes := (private.Known{}).ScanValue(column, text); len(classes) > 0 {
+		return &Error{Where: table + "." + column, Class: classes[0]}
+	}
+	return nil
+}
+
 type scanner struct {
 	rules  Rules
 	used   []int           // how often each allow entry matched
