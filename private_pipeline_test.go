@@ -258,7 +258,7 @@ func checkNoLeak(t *testing.T, findings string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := bundle.Verify(l, bundle.Options{Level: 2, Extra: []bundle.Check{sanitize.Check(nil)}}); !r.OK() {
+	if r := bundle.Verify(l, bundle.Options{Level: 2, Extra: []bundle.Check{sanitize.BundleCheck(nil)}}); !r.OK() {
 		t.Errorf("%v", r.Problems)
 	}
 }

@@ -68,7 +68,7 @@ type Options struct {
 	// Level is the highest level to run; 0 means 1.
 	Level int
 	// Extra are checks of other packages, run after the table's own. A code in
-	// both replaces the table's row.
+	// both replaces the table's row, at the levels at which the extra one runs.
 	Extra []Check
 }
 
@@ -89,7 +89,7 @@ func (r Result) OK() bool { return len(r.Problems) == 0 && len(r.Executed) > 0 }
 func Verify(l *Loaded, opt Options) Result {
 	var rows []Check
 	for _, c := range Checks {
-		replaced := slices.ContainsFunc(opt.Extra, func(e Check) bool { return e.Code == c.Code })
+		replaced := slices.ContainsFunc(opt.Extra, func(e Check) bool { return e.Code == c.Code && e.Level <= max(opt.Level, 1) })
 		if !replaced {
 			rows = append(rows, c)
 		}

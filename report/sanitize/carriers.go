@@ -35,12 +35,18 @@ func (s *scanner) file(name string, data []byte) {
 	default:
 		s.add(name, Unknown)
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, errHidden):
+		s.add(name, Hidden)
+	case err != nil:
 		s.add(name, Unreadable)
 	}
 }
 
-var errUnreadable = errors.New("not readable as what its name says")
+var (
+	errUnreadable = errors.New("not readable as what its name says")
+	errHidden     = errors.New("holds bytes that belong to no page and no footer")
+)
 
 // json scans every key and every string, under the nearest key above it.
 func (s *scanner) json(name string, data []byte) error {

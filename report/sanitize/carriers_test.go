@@ -352,6 +352,21 @@ func TestErrorNamesPlaceAndClassButNotTheValue(t *testing.T) {
 	}
 }
 
+func TestCheckOfOneText(t *testing.T) {
+	err := Check("problems", "detail", "open /home/jane/notes")
+	if err == nil || err.Error() != "problems.detail holds a private text (machine_path)" {
+		t.Errorf("%v", err)
+	}
+	for column, text := range map[string]string{"prompt_sha256": hex64, "detail": "an event is no JSON", "value": ""} {
+		if err := Check("request_facts", column, text); err != nil {
+			t.Errorf("%s: %v", column, err)
+		}
+	}
+	if Check("problems", "detail", hex64) == nil {
+		t.Error("64 hex digits outside a column of digests pass")
+	}
+}
+
 func TestRulesDigestIsStable(t *testing.T) {
 	if a, b := RulesSHA256(), RulesSHA256(); a != b || len(a) != 64 {
 		t.Errorf("digests %q and %q", a, b)

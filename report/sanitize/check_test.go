@@ -2,6 +2,7 @@ package sanitize
 
 import (
 	"encoding/base64"
+	"encoding/binary"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -58,7 +59,7 @@ func verified(t *testing.T, d bundle.Draft) []bundle.Problem {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := bundle.Verify(l, bundle.Options{Level: 2, Extra: []bundle.Check{Check(nil)}})
+	r := bundle.Verify(l, bundle.Options{Level: 2, Extra: []bundle.Check{BundleCheck(nil)}})
 	if !slices.Contains(r.Executed, "V-13") {
 		t.Fatalf("V-13 did not run: %v, %v", r.Skips, r.Problems)
 	}
@@ -106,7 +107,6 @@ func TestPrivateFactsInAPublishedBundleAreV13(t *testing.T) {
 		"the id of a container":                    {"data/problems.parquet", column("container " + hex64)},
 		"the id of a container as an image's name": {"tables/a.csv", file("tables/a.csv", "fact,value\nimage,"+hex64+"\n")},
 		"a picture":                                {"plots/a.png", file("plots/a.png", "\x89PNG")},
-		"no Parquet":                               {"data/problems.parquet", file("data/problems.parquet", "PAR1 no parquet PAR1")},
 		"an allow entry that matches nothing":      {bundle.SanitizeName, func(d *bundle.Draft) { allow(d, "/chat/templates") }},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -136,6 +136,22 @@ func allow(d *bundle.Draft, value string) {
 	d.Predicate.Sanitizer.AllowEntries = 1
 }
 
+// TestHiddenBytesOfADataFileAreV13: no reader of tables looks at them.
+func TestHiddenBytesOfADataFileAreV13(t *testing.T) {
+	table := parquetOf(t, "detail", []string{"fine"}, nil, zstd(false)...)
+	footer := len(table) - 8 - int(binary.LittleEndian.Uint32(table[len(table)-8:]))
+	d := draft(t)
+	d.Files["data/problems.parquet"] = slices.Concat(table[:footer], []byte("/home/jane"), table[footer:])
+	if problems := verified(t, d); len(problems) != 1 || problems[0].Code != "V-13" || !strings.Contains(problems[0].Detail, "hidden_bytes") {
+		t.Errorf("%v", problems)
+	}
+	// What cannot be read at all is left to V-15, which says why.
+	d.Files["data/problems.parquet"] = []byte("PAR1 no parquet PAR1")
+	if problems := verified(t, d); len(problems) != 0 {
+		t.Errorf("%v", problems)
+	}
+}
+
 func TestAllowedTextsPassTheCheck(t *testing.T) {
 	d := draft(t)
 	allow(&d, "/chat/templates")
@@ -143,6 +159,26 @@ func TestAllowedTextsPassTheCheck(t *testing.T) {
 	d.Narrative = []byte("# GET /chat/templates\n\n" + bundle.EndMark + "\n")
 	if problems := verified(t, d); len(problems) > 0 {
 		t.Errorf("%v", problems)
+	}
+}
+
+// TestTheRecordIsCheckedAtLevelOne: the row of level 2 does not take the place of
+// the other where it does not run.
+func TestTheRecordIsCheckedAtLevelOne(t *testing.T) {
+	findings := t.TempDir()
+	sealed, err := bundle.Seal(findings, draft(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := bundle.Load(filepath.Join(findings, sealed.Folder))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Manifest.Predicate.Sanitizer = nil
+	r := bundle.Verify(l, bundle.Options{Level: 1, Extra: []bundle.Check{BundleCheck(nil)}})
+	of13 := slices.DeleteFunc(r.Problems, func(p bundle.Problem) bool { return p.Code != "V-13" })
+	if len(of13) != 1 || of13[0].File != bundle.ManifestName {
+		t.Errorf("%v, want one V-13 for the manifest", r)
 	}
 }
 
@@ -157,7 +193,7 @@ func TestPublishedFindingsPassTheCheck(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if problems := Check(nil).Run(l); len(problems) > 0 {
+		if problems := BundleCheck(nil).Run(l); len(problems) > 0 {
 			t.Errorf("%s: %v", l.Folder, problems)
 		}
 	}
@@ -178,7 +214,7 @@ func TestAnUnreadFileIsAProblem(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if problems := Check(nil).Run(l); len(problems) != 1 || !strings.HasSuffix(problems[0].File, "friction.md") {
+	if problems := BundleCheck(nil).Run(l); len(problems) != 1 || !strings.HasSuffix(problems[0].File, "friction.md") {
 		t.Errorf("%v, want one for friction.md", problems)
 	}
 }

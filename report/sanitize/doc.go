@@ -10,8 +10,8 @@
 // every file, rendered ones too, is decoded and scanned, whatever carries a text:
 // Parquet columns and metadata, JSON at any depth, CSV, SVG with its comments,
 // SQL, Markdown, file names, base64. One hit stops the publication, and so does a
-// file of a kind that nothing here can look into. Check does the same for a
-// bundle that somebody published.
+// file of a kind that nothing here can look into. BundleCheck does the same for
+// a bundle that somebody published.
 //
 // It never quotes what it found, reads no file, and changes no number.
 //

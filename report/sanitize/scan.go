@@ -14,14 +14,15 @@ import (
 	"assay/report/bundle"
 )
 
-// Class names a kind of private text. Two are about the carrier and not its
-// text: it cannot be looked into, so it is not published.
+// Class names a kind of private text. Three are about the carrier and not its
+// text: not all of it can be looked into, so it is not published.
 type Class = private.Class
 
 // The classes of this package.
 const (
 	Unreadable Class = "unreadable"        // a file that is not what its name says
 	Unknown    Class = "unknown_file_kind" // a kind of file that nothing here looks into
+	Hidden     Class = "hidden_bytes"      // bytes of a data file that no reader looks at
 )
 
 // Error says that something private stands where it would be published. It
@@ -67,6 +68,15 @@ func (r Rules) Scan(files map[string][]byte) []error {
 		}
 	}
 	return s.errs
+}
+
+// Check scans one text that stands alone, under the name of its column, and
+// returns an *Error for the first class found. It allows nothing.
+func Check(table, column, text string) error {
+	if classes := (private.Known{}).ScanValue(column, text); len(classes) > 0 {
+		return &Error{Where: table + "." + column, Class: classes[0]}
+	}
+	return nil
 }
 
 type scanner struct {

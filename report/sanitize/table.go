@@ -49,8 +49,11 @@ func ReadTable(data []byte) (t Table, err error) {
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
 	meta := r.MetaData()
-	if r.NumRows() > maxRows || !whole(meta, int64(len(data))) {
+	if r.NumRows() > maxRows {
 		return Table{}, errUnreadable
+	}
+	if err := whole(meta, int64(len(data))); err != nil {
+		return Table{}, err
 	}
 	t.Notes = []Column{{Name: "created_by", Texts: []string{meta.GetCreatedBy()}}}
 	for _, kv := range meta.KeyValueMetadata() {
@@ -70,7 +73,7 @@ func ReadTable(data []byte) (t Table, err error) {
 
 // whole says that pages and footer are all there is of a file, and that what it
 // claims to unpack to is within the bounds.
-func whole(meta *metadata.FileMetaData, size int64) bool {
+func whole(meta *metadata.FileMetaData, size int64) error {
 	const ends = 4 + 4 + 4 // the magic on both sides, the footer's length
 	at, unpacked := int64(4), int64(0)
 	for g := range meta.NumRowGroups() {
@@ -78,20 +81,26 @@ func whole(meta *metadata.FileMetaData, size int64) bool {
 		for i := range group.NumColumns() {
 			c, err := group.ColumnChunk(i)
 			if err != nil || c.FilePath() != "" {
-				return false
+				return errUnreadable
 			}
 			from := c.DataPageOffset()
 			if c.HasDictionaryPage() {
 				from = c.DictionaryPageOffset()
 			}
 			unpacked += c.TotalUncompressedSize()
-			if from != at || c.TotalCompressedSize() <= 0 || unpacked > maxUnpacked {
-				return false
+			switch {
+			case from < at || c.TotalCompressedSize() <= 0 || unpacked > maxUnpacked:
+				return errUnreadable
+			case from > at:
+				return errHidden
 			}
 			at += c.TotalCompressedSize()
 		}
 	}
-	return at+int64(meta.Size())+ends-4 == size
+	if at+int64(meta.Size())+ends-4 < size {
+		return errHidden
+	}
+	return nil
 }
 
 // readChunk adds the texts of one column of one row group, and those of its
