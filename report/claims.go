@@ -179,7 +179,7 @@ func (b *book) quote(name string, row int, column string) string {
 
 // columnUnits are the units of columns whose name does not say it.
 var columnUnits = map[string]string{
-	"full_share": "share", "covered_share": "share", "same_read_share": "share", "full_windows": "contexts", "decode_tok_s": "tok/s", "mean_overlap": "requests", "ratio_min": "ratio", "ratio_p50": "ratio", "ratio_max": "ratio",
+	"full_share": "share", "covered_share": "share", "cpu_share": "share", "same_read_share": "share", "full_windows": "contexts", "decode_tok_s": "tok/s", "mean_overlap": "requests", "ratio_min": "ratio", "ratio_p50": "ratio", "ratio_max": "ratio",
 }
 
 // rowUnits are the columns whose unit is in the row's own unit column.

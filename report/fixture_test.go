@@ -310,6 +310,10 @@ func (f *filler) attempt(cell testCell) {
 	f.row("attempts", "campaign", f.p.CampaignID, "arm", cell.arm, "cell", cell.id, "attempt", int64(1), "run_state", state, "counted", true,
 		"start_ns", start, "end_ns", f.now, "start_unix_ns", testAnchor+start, "end_unix_ns", testAnchor+f.now,
 		"drain_before_ns", int64(12_000_000), "drain_after_ns", int64(15_000_000), "drain_verified", true, "clock_drift_ns", int64(-40_000))
+	for _, fact := range []struct{ name, value, source string }{{"engine", "vllm", "/v1/models owned_by"}, {"answer", "404", "/props"}, {"answer", "200", "/v1/models"}} {
+		f.row("engine_facts", "campaign", f.p.CampaignID, "arm", cell.arm, "cell", cell.id, "attempt", int64(1), "phase", "before", "fact", fact.name, "value", fact.value,
+			"unit", "", "source", fact.source, "confidence", "", "place", int64(0))
+	}
 	for _, phase := range []string{"before", "after"} {
 		for _, fact := range []struct{ name, value, source string }{
 			{"served_id", "tiny-" + cell.arm, "/v1/models"}, {"max_model_len", "32768", "/v1/models"}, {"engine_version", "0.1." + fmt.Sprint(len(cell.arm)), "/version"},
@@ -382,7 +386,8 @@ func (f *filler) samples(cell testCell, phase string, at int64) {
 	f.page++
 	key := []any{"campaign", f.p.CampaignID, "arm", cell.arm, "cell", cell.id, "attempt", int64(1), "phase", phase}
 	gpu := append(slices.Clone(key), "sample_seq", f.page, "at_ns", at)
-	f.row("host_samples", append(slices.Clone(gpu), "status", "ok", "mem_total_bytes", int64(256)<<30, "mem_available_bytes", int64(200)<<30-f.page<<20, "load_1m", 1.5, "oom_kills", int64(0), "client_rss_bytes", int64(80)<<20)...)
+	f.row("host_samples", append(slices.Clone(gpu), "status", "ok", "mem_total_bytes", int64(256)<<30, "mem_available_bytes", int64(200)<<30-f.page<<20, "load_1m", 1.5, "oom_kills", int64(0), "client_rss_bytes", int64(80)<<20,
+		"client_cpu_ns", at/4, "client_gc_pause_ns", f.page*1000, "client_goroutines", 20+f.page%3)...)
 	f.row("cgroup_samples", append(slices.Clone(gpu), "status", "unavailable")...)
 	for g := range int64(2) {
 		f.row("gpu_samples", append(slices.Clone(gpu), "status", "ok", "gpu_index", g, "gpu", fmt.Sprintf("gpu-%d", g+1), "gpu_name", "Example GPU", "memory_total_bytes", int64(96)<<30,

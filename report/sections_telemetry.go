@@ -20,7 +20,7 @@ func (r *renderer) fingerprints() string {
 	f := r.b.result("fingerprints")
 	t := newTable("Arm", "Fact", "Said", "Readings>", "Source")
 	for i := range f.rows {
-		t.add(given(literal(f.text(i, "arm"))), words(f.text(i, "fact")), given(code(f.text(i, "value"))),
+		t.add(given(literal(f.text(i, "arm"))), words(f.text(i, "fact")), r.b.quote("fingerprints", i, "value"),
 			r.b.claim("fingerprints", i, "readings"), given(code(f.text(i, "source"))))
 	}
 	return t.String()

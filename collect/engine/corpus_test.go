@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -89,6 +90,32 @@ func TestCorpusResolvesWholly(t *testing.T) {
 		}
 		if !tested {
 			t.Errorf("no page of the corpus has %s, the newest source of %s", m.Source, m.Canonical)
+		}
+	}
+}
+
+// On every page of the corpus, a line that cannot be read costs itself and no
+// other: expfmt would give up all families after it.
+func TestOneBadLineOfAnEnginesPageCostsItsOwnSeriesOnly(t *testing.T) {
+	for name := range corpus(t) {
+		body, err := os.ReadFile(filepath.Join("testdata", "pages", name+".prom"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.SplitAfter(string(body), "\n")
+		whole := readPage(t, name+".prom")
+		at := 0 // series of the line
+		for i, line := range lines {
+			if line == "" || line[0] == '#' {
+				continue
+			}
+			damaged := slices.Clone(lines)
+			damaged[i] = []string{"broken{ 1\n", "\xff\xfe\n", strings.TrimSuffix(line, "\n") + " oops\n", strings.Replace(line, " ", " x", 1)}[i%4]
+			page, problems := ParsePage([]byte(strings.Join(damaged, "")))
+			want := slices.Delete(slices.Clone(whole.Series), at, at+1)
+			if at++; len(problems) != 1 || problems[0].Line != int64(i+1) || !slices.EqualFunc(want, page.Series, sameSeries) {
+				t.Fatalf("%s, line %d as %q: problems %v, %d series, want %d", name, i+1, damaged[i], problems, len(page.Series), len(want))
+			}
 		}
 	}
 }
