@@ -22,7 +22,7 @@ func (r *renderer) gpu() string {
 		t.add(given(literal(arm)), given(literal(strings.TrimSpace(gpu+" "+g.text(i, "gpu_name")))), r.gpuSource(t, i), r.b.claim("gpu", i, "samples"),
 			at("memory_used_bytes", "max"), at("memory_free_bytes", "min"), at("memory_total_bytes", "max"),
 			at("utilization_percent", "p50")+" / "+at("utilization_percent", "max"), at("power_mw", "max"), at("sm_clock_mhz", "p50"),
-			at("temperature_c", "max"), r.reducedClocks(t, arm, gpu))
+			at("temperature_c", "max"), r.ofReadings(at("clocks_reduced", "total"), arm, gpu))
 	}
 	return orNone(t, "No GPU was read.")
 }
@@ -59,12 +59,14 @@ func (r *renderer) gpuFigure(t *table, arm, gpu, quantity, column, otherwise str
 	return text
 }
 
-func (r *renderer) reducedClocks(t *table, arm, gpu string) string {
+// ofReadings adds to a number of readings that have reduced clocks how many say
+// whether they have.
+func (r *renderer) ofReadings(total, arm, gpu string) string {
 	rows := r.b.result("gpu_figures").find("arm", arm, "gpu", gpu, "quantity", "clocks_reduced")
 	if len(rows) == 0 || !r.b.has("gpu_figures", rows[0], "total") {
-		return r.gpuFigure(t, arm, gpu, "clocks_reduced", "total", "")
+		return total
 	}
-	return r.gpuFigure(t, arm, gpu, "clocks_reduced", "total", "") + " of " + r.b.claim("gpu_figures", rows[0], "n")
+	return total + " of " + r.b.claim("gpu_figures", rows[0], "n")
 }
 
 // energy lists the cells that have one, and says why the others have none.
@@ -88,7 +90,7 @@ func (r *renderer) energy() (table, without string) {
 
 func (r *renderer) host() string {
 	h := r.b.result("host")
-	t := newTable("Arm", "Readings>", "Memory available min>", "Memory total>", "Swap free min>", "Load, highest>", "Client memory max>")
+	t := newTable("Arm", "Readings>", "Memory available min>", "Memory total>", "Load, highest>", "Client memory max>")
 	for i := range h.rows {
 		at := func(column, why string) string {
 			reason := r.b.quote("host", i, why)
@@ -98,7 +100,7 @@ func (r *renderer) host() string {
 			return r.b.or(t, "host", i, column, reason)
 		}
 		t.add(given(literal(h.text(i, "arm"))), r.b.claim("host", i, "samples"), at("mem_available_min_bytes", "why_no_mem_available"),
-			at("mem_total_bytes", "why_no_mem_total"), at("swap_free_min_bytes", "why_no_swap"), at("load_1m_max", "why_no_load"), at("client_rss_max_bytes", "why_without"))
+			at("mem_total_bytes", "why_no_mem_total"), at("load_1m_max", "why_no_load"), at("client_rss_max_bytes", "why_without"))
 	}
 	return orNone(t, "The host was not read.")
 }

@@ -205,3 +205,20 @@ func TestContainerStartedAnewIsReadInItsNewGroup(t *testing.T) {
 		t.Errorf("rules %v", rules)
 	}
 }
+
+func TestPreflightLooksAtEveryGPU(t *testing.T) {
+	for status, want := range map[string]Verdict{
+		"ok": CheckOK, "lost": CheckFail, "reset required": CheckFail, "unavailable: NVML error 4": CheckWarn, "hung: the driver did not answer in time": CheckWarn,
+	} {
+		o := options(t, smallPlan(t, nil), "http://127.0.0.1:1/v1", "http://127.0.0.1:1/v1")
+		o.GPU = &playedGPU{statuses: [][2]string{{"ok", status}}}
+		checks, err := Preflight(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(checks, func(c Check) bool { return c.Name == "GPU" })
+		if i < 0 || checks[i].Verdict != want || (want == CheckOK) != (checks[i].Fix == "") {
+			t.Errorf("%s: %+v, want %s", status, checks, want)
+		}
+	}
+}

@@ -220,18 +220,22 @@ func or0(n *int64) int64 {
 }
 
 // host checks what is sampled beside the engines.
+const fixGPU = "run where the driver is visible; without it the finding has no GPU figures"
+
 func (p *preflight) host() {
 	gpu := p.openGPU()
 	rows := gpu.Read(p.anchor)
 	_ = gpu.Close() // nothing was written
-	if len(rows) > 0 && rows[0].Status == "ok" {
+	bad := slices.IndexFunc(rows, func(s record.GPUSample) bool { return s.Status != "ok" })
+	switch {
+	case len(rows) == 0:
+		p.add("GPU", CheckWarn, "no reading", fixGPU)
+	case bad < 0:
 		p.add("GPU", CheckOK, fmt.Sprintf("%d visible", len(rows)), "")
-	} else {
-		status := "no reading"
-		if len(rows) > 0 {
-			status = rows[0].Status
-		}
-		p.add("GPU", CheckWarn, status, "run where the driver is visible; without it the finding has no GPU figures")
+	case sample.Lost(rows[bad].Status):
+		p.add("GPU", CheckFail, "the driver says of a GPU: "+rows[bad].Status, "reset it or restart the host: a campaign ends at the first such reading")
+	default:
+		p.add("GPU", CheckWarn, rows[bad].Status, fixGPU)
 	}
 	for _, arm := range p.Plan.Arms() {
 		p.arm = arm

@@ -10,17 +10,23 @@ import (
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
 	"github.com/NVIDIA/go-nvml/pkg/nvml/mock"
 	"github.com/NVIDIA/go-nvml/pkg/nvml/mock/dgxa100"
+	"github.com/NVIDIA/go-nvml/pkg/nvml/mock/dgxb200"
+	"github.com/NVIDIA/go-nvml/pkg/nvml/mock/dgxh100"
+	"github.com/NVIDIA/go-nvml/pkg/nvml/mock/dgxh200"
+	"github.com/NVIDIA/go-nvml/pkg/nvml/mock/server"
 	"github.com/google/go-cmp/cmp"
 
 	"assay/collect/record"
 )
 
-// fakeServer is go-nvml's eight-GPU server with every function that its mock
-// leaves out and a fixed UUID for its first GPU.
-func fakeServer() (*dgxa100.Server, *mock.Device) {
-	server := dgxa100.New()
-	for i := range server.Devices {
-		d := server.Devices[i].(*dgxa100.Device)
+// fakeServer is go-nvml's eight-GPU DGX A100 with what its mock leaves out.
+func fakeServer() (*server.Server, *mock.Device) { return filled(dgxa100.New()) }
+
+// filled gives a fake server of go-nvml every function that its mock leaves out and
+// a fixed UUID for its first GPU.
+func filled(fake *server.Server) (*server.Server, *mock.Device) {
+	for i := range fake.Devices {
+		d := fake.Devices[i].(*server.Device)
 		d.GetMemoryInfo_v2Func = func() (nvml.Memory_v2, nvml.Return) {
 			return nvml.Memory_v2{Total: 1000, Reserved: 100, Free: 600, Used: 300}, nvml.SUCCESS
 		}
@@ -54,9 +60,9 @@ func fakeServer() (*dgxa100.Server, *mock.Device) {
 			return []nvml.ProcessInfo{{Pid: 1, UsedGpuMemory: 100}, {Pid: 2, UsedGpuMemory: 200}}, nvml.SUCCESS
 		}
 	}
-	first := server.Devices[0].(*dgxa100.Device)
+	first := fake.Devices[0].(*server.Device)
 	first.GetUUIDFunc = func() (string, nvml.Return) { return "GPU-first", nvml.SUCCESS }
-	return server, &first.Device
+	return fake, &first.Device
 }
 
 func TestNVMLReadsEveryGPU(t *testing.T) {
@@ -292,5 +298,31 @@ func TestRealGPU(t *testing.T) {
 			t.Errorf("GPU %d: %+v", *r.GPUIndex, r)
 		}
 		everyNullHasAReason(t, record.GPU, r, r.Missing)
+	}
+}
+
+// TestNVMLReadsEachFakeServer reads the servers go-nvml has, each GPU of which has
+// an id, a name and a driver of its own.
+func TestNVMLReadsEachFakeServer(t *testing.T) {
+	names := map[string]bool{}
+	for _, fake := range []*server.Server{dgxa100.New(), dgxh100.New(), dgxh200.New(), dgxb200.New()} {
+		filled(fake)
+		g := startNVML(fake)
+		rows := g.Read(record.NewAnchor())
+		ids := map[string]bool{}
+		for _, r := range rows {
+			everyNullHasAReason(t, record.GPU, r, r.Missing)
+			ids[r.UUID] = true
+		}
+		if len(rows) != 8 || len(ids) != 8 || rows[0].Status != "ok" || rows[0].DriverVersion == nil || *rows[0].DriverVersion != fake.DriverVersion {
+			t.Errorf("%d rows with %d ids: %+v", len(rows), len(ids), rows[0])
+		}
+		names[rows[0].Name] = true
+		if err := g.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if len(names) != 4 {
+		t.Errorf("names %v", names)
 	}
 }
