@@ -166,3 +166,18 @@ func TestCapturedPromptOfLlamaCppIsComputedAndCached(t *testing.T) {
 		t.Errorf("the prompt had %v tokens, want 38", sum)
 	}
 }
+
+// Behind several API servers no one process start is on vLLM's page, and no
+// counter says when it was made: a restart must not be read out of it.
+func TestCapturedPageOfSeveralServersHasNoProcessStart(t *testing.T) {
+	page := capturedPage(t, "vllm-0.32.0", "two_api_servers.prom")
+	if diff := cmp.Diff([]Fact{{Fact: FactProcessStart, Source: pathMetrics, Reason: "absent"}}, PageFacts(page)); diff != "" {
+		t.Error("facts (-want +got):\n", diff)
+	}
+	if slices.ContainsFunc(page.Series, func(s Series) bool { return strings.HasSuffix(s.Name, "_created") }) {
+		t.Error("the page has a time of creation")
+	}
+	if v, _, ok := Resolve(page, "requests_finished"); !ok || v != 30 { // all that this engine had answered by then
+		t.Errorf("requests_finished = %v (%v), want 30", v, ok)
+	}
+}
