@@ -53,3 +53,15 @@ func TestViewsAreEmptyOnAnEmptyDatabase(t *testing.T) {
 		}
 	}
 }
+
+func TestEveryViewHasABodyToRun(t *testing.T) {
+	for _, name := range ViewNames() {
+		body, ok := ViewBody(name)
+		if !ok || strings.Contains(body, "COMMENT ON") || !strings.Contains(body, "FROM ") || strings.Contains(body, "CREATE ") {
+			t.Errorf("%s: %v, %.200q", name, ok, body)
+		}
+	}
+	if _, ok := ViewBody("elsewhere"); ok {
+		t.Error("a view that is not there has a body")
+	}
+}

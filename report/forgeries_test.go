@@ -148,6 +148,14 @@ var dataForgeries = []tamper{
 		binary.LittleEndian.PutUint32(b[len(b)-8:], math.MaxUint32)
 		return b
 	})},
+	{name: "absurd count of rows", code: "V-15", draft: bytesOf("data/arms.parquet", func(b []byte) []byte {
+		// The footer's third field, the next after a list: 2 rows, then a list.
+		start := len(b) - 8 - int(binary.LittleEndian.Uint32(b[len(b)-8:]))
+		at := start + bytes.Index(b[start:], []byte{0x16, 4, 0x19}) + 1
+		footer := append(binary.AppendVarint(bytes.Clone(b[start:at]), 1<<40), b[at+1:len(b)-8]...)
+		out := append(bytes.Clone(b[:start]), footer...)
+		return append(binary.LittleEndian.AppendUint32(out, uint32(len(footer))), "PAR1"...)
+	})},
 	{name: "no Parquet at all", code: "V-15", draft: bytesOf(requestsFile, func([]byte) []byte { return []byte("PAR1") })},
 	{name: "cut in the middle and closed again", code: "V-15", draft: bytesOf(requestsFile, func(b []byte) []byte {
 		return append(b[:4000], b[len(b)-4000:]...)

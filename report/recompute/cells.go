@@ -27,7 +27,7 @@ func (s *shared) checkCells(l *bundle.Loaded) []bundle.Problem {
 	published, _ := plan.Decode(fileData(l, planFile))
 	if published == nil {
 		p.add(planFile, "cannot be read")
-		return p.list
+		return p.all()
 	}
 	tally := l.Manifest.Predicate.Tally
 	if cells, requests := int64(len(published.Cells)), published.TotalRequests(); tally.Cells.Planned != cells || tally.Requests.Planned != requests {
@@ -41,7 +41,7 @@ func (s *shared) checkCells(l *bundle.Loaded) []bundle.Problem {
 	s.foreignCells(p, planned)
 	states := s.attemptStates(p, planned)
 	s.requestRows(p, planned, states)
-	return p.list
+	return p.all()
 }
 
 // table returns a table's kept columns; one that was not published is empty.

@@ -44,12 +44,12 @@ func (s *shared) checks() []bundle.Check {
 		builderLevel = 1
 	}
 	return []bundle.Check{
-		{Code: "V-10", Level: 1, Title: "plan, lock and manifest agree", Needs: data[:4], SkipReason: noPlan, Run: checkPlan},
-		{Code: "V-11", Level: 1, Title: "locked before the first request", Needs: data[:4], SkipReason: noPlan, Run: checkLockTime},
+		{Code: "V-10", Level: 1, Title: "plan, lock and manifest agree", Needs: data[:4], SkipReason: requestless, Run: checkPlan},
+		{Code: "V-11", Level: 1, Title: "locked before the first request", Needs: data[:4], SkipReason: requestless, Run: checkLockTime},
 		{Code: "V-15", Level: 2, Title: "data files as described", Needs: data[:4], SkipReason: noData, Run: s.checkData},
-		{Code: "V-16", Level: 2, Title: "every planned request has its row", Needs: data, SkipReason: noRequests, Run: s.checkCells},
+		{Code: "V-16", Level: 2, Title: "every planned request has its row", Needs: data, SkipReason: requestless, Run: s.checkCells},
 		{Code: "V-17", Level: 2, Title: "verdicts recomputed", Needs: data, SkipReason: noRecomputation, Run: s.checkVerdicts},
-		{Code: "V-18", Level: 2, Title: "histogram deltas recomputed", Needs: data, SkipReason: s.notEvaluated(noRequests), Run: s.checkDeltas},
+		{Code: "V-18", Level: 2, Title: "histogram deltas recomputed", Needs: data, SkipReason: s.notEvaluated(requestless), Run: s.checkDeltas},
 		{Code: "V-19", Level: 2, Title: "quantiles recomputed, with their labels", Needs: data, SkipReason: s.notEvaluated(noRecomputation), Run: s.checkQuantiles},
 		{Code: "V-20", Level: 2, Title: "claims recomputed from their queries", Needs: data, SkipReason: s.notEvaluated(noRecomputation), Run: s.checkClaims},
 		{Code: "V-21", Level: 2, Title: "rendered again to the same bytes", Needs: data, SkipReason: s.notEvaluated(s.notRendered), Run: s.checkRendering},
@@ -64,9 +64,6 @@ func requestless(l *bundle.Loaded) string {
 	}
 	return ""
 }
-
-func noPlan(l *bundle.Loaded) string     { return requestless(l) }
-func noRequests(l *bundle.Loaded) string { return requestless(l) }
 
 func noData(l *bundle.Loaded) string {
 	if why := requestless(l); why != "" && len(dataFiles(l)) == 0 {
@@ -167,16 +164,33 @@ func fileData(l *bundle.Loaded, file string) []byte {
 	return e.Data
 }
 
+// mostProblems is how many problems of one check are listed: a hostile file could
+// hold millions. The last one says how many more there are.
+const mostProblems = 100
+
 // problems collects what one check finds.
 type problems struct {
 	code   bundle.Code
 	folder string
 	list   []bundle.Problem
+	more   int
 }
 
 func (p *problems) add(file, format string, args ...any) {
+	if len(p.list) == mostProblems {
+		p.more++
+		return
+	}
 	if file != "" {
 		file = bundle.SubjectName(p.folder, file)
 	}
 	p.list = append(p.list, bundle.Problem{Code: p.code, File: file, Detail: fmt.Sprintf(format, args...)})
+}
+
+// all is what the check found.
+func (p *problems) all() []bundle.Problem {
+	if p.more > 0 {
+		return append(p.list, bundle.Problem{Code: p.code, Detail: fmt.Sprintf("and %d more problems of this check", p.more)})
+	}
+	return p.list
 }
