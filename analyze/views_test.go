@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"assay/ingest/store"
