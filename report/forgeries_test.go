@@ -86,6 +86,7 @@ var planForgeries = []tamper{
 		}
 		relock(t, d, func(lock *plan.Lock) { lock.RedactedCanonicalSHA256 = p.Digest() })
 	}},
+	{name: "a campaign said to be derived", code: "V-10", level: 1, draft: func(_ testing.TB, d *bundle.Draft) { d.Predicate.Finding.Kind = bundle.KindDerived }},
 	{name: "lock moved after the first request", code: "V-11", level: 1, draft: func(t testing.TB, d *bundle.Draft) {
 		relock(t, d, func(lock *plan.Lock) { lock.LockedAtUnixNs += hour })
 	}},

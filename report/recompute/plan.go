@@ -23,9 +23,14 @@ const (
 
 // checkPlan is V-10: the plan as published has the digest that the lock and the
 // manifest name, the three agree on everything they share, the finding is the
-// one the plan names, and redacting the plan once more changes nothing.
+// one the plan names, and redacting the plan once more changes nothing. A finding
+// that sends no request has none of them.
 func checkPlan(l *bundle.Loaded) []bundle.Problem {
 	p := &problems{code: "V-10", folder: l.Folder}
+	if why := requestless(l); why != "" {
+		p.add(campaignPart(l), "%s, and this is of a campaign", why)
+		return p.all()
+	}
 	published, lock, err := readPlan(l)
 	if err != nil {
 		p.add(planFile, "%v", err)
