@@ -59,6 +59,9 @@ func TestFindingOfAGovernedCampaign(t *testing.T) {
 	}
 	finding := publishRun(t, o.Dir, "governed-finding")
 	db := filepath.Join(filepath.Dir(o.Dir), "a.duckdb")
+	if code, stdout, stderr := command(t, "verify", "--recompute", filepath.Join(filepath.Dir(o.Dir), "findings")); code != 0 {
+		t.Errorf("verify exits %d\n%s\n%s", code, stdout, stderr)
+	}
 	for query, want := range map[string]string{
 		"SELECT string_agg(rule, ' ' ORDER BY stop_seq) FROM stops":                                                                     "interrupted capacity_refusal",
 		"SELECT string_agg(cell, ' ' ORDER BY cell_order) FROM cell_eligibility WHERE run_state = 'blocked_by_stop'":                    "baseline-capacity-edge-ctx27648-c2 baseline-capacity-edge-ctx27648-c4",

@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"assay/ingest/store"
@@ -51,5 +52,17 @@ func TestViewsAreEmptyOnAnEmptyDatabase(t *testing.T) {
 		} else if n != 0 {
 			t.Errorf("%s has %d rows, want none", name, n)
 		}
+	}
+}
+
+func TestEveryViewHasABodyToRun(t *testing.T) {
+	for _, name := range ViewNames() {
+		body, ok := ViewBody(name)
+		if !ok || strings.Contains(body, "COMMENT ON") || !strings.Contains(body, "FROM ") || strings.Contains(body, "CREATE ") {
+			t.Errorf("%s: %v, %.200q", name, ok, body)
+		}
+	}
+	if _, ok := ViewBody("elsewhere"); ok {
+		t.Error("a view that is not there has a body")
 	}
 }

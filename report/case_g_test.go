@@ -23,6 +23,7 @@ func TestCaseG02HostileNamesStayLiteral(t *testing.T) {
 		`<img src=x onerror=alert(1)>`, `[x](javascript:alert(1))`, `[x](java&#115;cript:alert(1))`, "```\n# out\n````\n~~~", `![x](http://tracker.example/p.png)`,
 	}
 	c := failing
+	c.exported = true
 	c.detail = strings.Join(texts, " ")
 	c.mutate = func(p map[string]any) {
 		models, _ := p["models"].(map[string]any)
@@ -115,7 +116,7 @@ func TestCaseG03OddDataIsDrawnOrSaid(t *testing.T) {
 		}},
 	} {
 		t.Run(odd.name, func(t *testing.T) {
-			c := campaign{kind: "measured", mutate: func(p map[string]any) {
+			c := campaign{kind: "measured", exported: true, mutate: func(p map[string]any) {
 				matrix, _ := p["matrix"].([]any)
 				var kept []any
 				for _, m := range matrix {
@@ -163,7 +164,7 @@ func TestCaseG05PrivatePathsDoNotLeave(t *testing.T) {
 			t.Errorf("%q may be published", text)
 		}
 	}
-	c := campaign{kind: "measured", mutate: func(p map[string]any) {
+	c := campaign{kind: "measured", exported: true, mutate: func(p map[string]any) {
 		fewCells(p)
 		controls, _ := p["controls"].(map[string]any)
 		for i, path := range []string{"/home/op/weights/x", "/opt/serve/x", `C:\Users\op\x`, "/srv/op/tail.toml"} {
@@ -189,7 +190,7 @@ func TestCaseG05PrivatePathsDoNotLeave(t *testing.T) {
 // digests: the manifest's are of the published bytes, the private plan's stands
 // only as such, and a second redaction changes nothing.
 func TestCaseG06WhatIsHashedIsWhatIsPublished(t *testing.T) {
-	c := campaign{kind: "measured", mutate: func(p map[string]any) {
+	c := campaign{kind: "measured", exported: true, mutate: func(p map[string]any) {
 		fewCells(p)
 		p["owner"] = "operator of /home/op/x"
 	}}
@@ -235,7 +236,7 @@ func TestCaseG06WhatIsHashedIsWhatIsPublished(t *testing.T) {
 // TestCaseG10MissingIsNoNumber has an arm that does not expose a histogram the
 // other has, and gives not a single visible text.
 func TestCaseG10MissingIsNoNumber(t *testing.T) {
-	c := campaign{kind: "measured", mutate: fewCells, change: func(table string, row map[string]any) {
+	c := campaign{kind: "measured", exported: true, mutate: fewCells, change: func(table string, row map[string]any) {
 		if table == "request_facts" && row["arm"] == "candidate" {
 			row["ttft_ns"], row["ttft_nonblank_ns"] = nil, nil
 		}

@@ -13,7 +13,8 @@
 // words, and Render makes the finding from those evidence files in the same way.
 //
 // What comes in: a database that ingest filled, or a published bundle. What goes
-// out: a bundle.Draft that package bundle seals, or a list of differences.
+// out: a bundle.Draft that package bundle seals, a list of differences, or the
+// Evidence of a bundle, of which package recompute asks single claims again.
 //
 // Every number in the narrative is a claim: it has the query it came from, the
 // key of its row, its raw value, unit and n, and where it is printed. Numbers

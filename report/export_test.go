@@ -84,6 +84,7 @@ func SmallEvidence(t testing.TB, name string) Data {
 	if !ok {
 		t.Fatalf("no small campaign %q", name)
 	}
+	c.exported = c.repeat == 0 // the medians of a repeat come from the views
 	data, err := Export(context.Background(), c.store(t), testName)
 	if err != nil {
 		t.Fatal(err)
@@ -97,6 +98,7 @@ func ShuffledEvidence(t testing.TB, name string, seed uint64) Data {
 	t.Helper()
 	c := SmallCampaigns[name]
 	c.shuffle = seed
+	c.exported = c.repeat == 0 // the medians of a repeat come from the views
 	data, err := Export(context.Background(), c.store(t), testName)
 	if err != nil {
 		t.Fatal(err)

@@ -86,6 +86,7 @@ var planForgeries = []tamper{
 		}
 		relock(t, d, func(lock *plan.Lock) { lock.RedactedCanonicalSHA256 = p.Digest() })
 	}},
+	{name: "a campaign said to be derived", code: "V-10", level: 1, draft: func(_ testing.TB, d *bundle.Draft) { d.Predicate.Finding.Kind = bundle.KindDerived }},
 	{name: "lock moved after the first request", code: "V-11", level: 1, draft: func(t testing.TB, d *bundle.Draft) {
 		relock(t, d, func(lock *plan.Lock) { lock.LockedAtUnixNs += hour })
 	}},
@@ -147,6 +148,14 @@ var dataForgeries = []tamper{
 	{name: "footer longer than the file", code: "V-15", draft: bytesOf(requestsFile, func(b []byte) []byte {
 		binary.LittleEndian.PutUint32(b[len(b)-8:], math.MaxUint32)
 		return b
+	})},
+	{name: "absurd count of rows", code: "V-15", draft: bytesOf("data/arms.parquet", func(b []byte) []byte {
+		// The footer's third field, the next after a list: 2 rows, then a list.
+		start := len(b) - 8 - int(binary.LittleEndian.Uint32(b[len(b)-8:]))
+		at := start + bytes.Index(b[start:], []byte{0x16, 4, 0x19}) + 1
+		footer := append(binary.AppendVarint(bytes.Clone(b[start:at]), 1<<40), b[at+1:len(b)-8]...)
+		out := append(bytes.Clone(b[:start]), footer...)
+		return append(binary.LittleEndian.AppendUint32(out, uint32(len(footer))), "PAR1"...)
 	})},
 	{name: "no Parquet at all", code: "V-15", draft: bytesOf(requestsFile, func([]byte) []byte { return []byte("PAR1") })},
 	{name: "cut in the middle and closed again", code: "V-15", draft: bytesOf(requestsFile, func(b []byte) []byte {

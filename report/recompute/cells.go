@@ -1,6 +1,7 @@
 package recompute
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -27,7 +28,7 @@ func (s *shared) checkCells(l *bundle.Loaded) []bundle.Problem {
 	published, _ := plan.Decode(fileData(l, planFile))
 	if published == nil {
 		p.add(planFile, "cannot be read")
-		return p.list
+		return p.all()
 	}
 	tally := l.Manifest.Predicate.Tally
 	if cells, requests := int64(len(published.Cells)), published.TotalRequests(); tally.Cells.Planned != cells || tally.Requests.Planned != requests {
@@ -41,7 +42,7 @@ func (s *shared) checkCells(l *bundle.Loaded) []bundle.Problem {
 	s.foreignCells(p, planned)
 	states := s.attemptStates(p, planned)
 	s.requestRows(p, planned, states)
-	return p.list
+	return p.all()
 }
 
 // table returns a table's kept columns; one that was not published is empty.
@@ -167,8 +168,7 @@ func (s *shared) requestRows(p *problems, planned map[string]plan.Cell, states m
 			states[key] = "" // rows without an attempt
 		}
 	}
-	byName := func(a, b attemptKey) int { return compareKeys(a, b) }
-	for _, key := range slices.SortedFunc(maps.Keys(states), byName) {
+	for _, key := range slices.SortedFunc(maps.Keys(states), compareKeys) {
 		want, state := planned[key.cell].Requests, states[key]
 		rows := int64(len(seen[key]))
 		switch {
@@ -189,11 +189,5 @@ func (s *shared) requestRows(p *problems, planned map[string]plan.Cell, states m
 }
 
 func compareKeys(a, b attemptKey) int {
-	if a.cell != b.cell {
-		if a.cell < b.cell {
-			return -1
-		}
-		return 1
-	}
-	return int(a.attempt - b.attempt)
+	return cmp.Or(cmp.Compare(a.cell, b.cell), cmp.Compare(a.attempt, b.attempt))
 }

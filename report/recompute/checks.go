@@ -50,18 +50,18 @@ func (s *shared) checks() []bundle.Check {
 	}
 	checks := []bundle.Check{
 		{Code: "V-10", Level: 1, Title: "plan, lock and manifest agree", Needs: data[:4], SkipReason: noPlan, Run: checkPlan},
-		{Code: "V-11", Level: 1, Title: "locked before the first request", Needs: data[:4], SkipReason: noPlan, Run: checkLockTime},
+		{Code: "V-11", Level: 1, Title: "locked before the first request", Needs: data[:4], SkipReason: requestless, Run: checkLockTime},
 		{Code: "V-15", Level: 2, Title: "data files as described", Needs: data[:4], SkipReason: noData, Run: s.checkData},
-		{Code: "V-16", Level: 2, Title: "every planned request has its row", Needs: data, SkipReason: noRequests, Run: s.checkCells},
+		{Code: "V-16", Level: 2, Title: "every planned request has its row", Needs: data, SkipReason: requestless, Run: s.checkCells},
 		{Code: "V-17", Level: 2, Title: "verdicts recomputed", Needs: data, SkipReason: noCampaign, Run: s.checkVerdicts},
-		{Code: "V-18", Level: 2, Title: "histogram deltas recomputed", Needs: data, SkipReason: s.notEvaluated(noRequests), Run: s.checkDeltas},
+		{Code: "V-18", Level: 2, Title: "histogram deltas recomputed", Needs: data, SkipReason: s.notEvaluated(requestless), Run: s.checkDeltas},
 		{Code: "V-19", Level: 2, Title: "quantiles recomputed, with their labels", Needs: data, SkipReason: s.notEvaluated(noCampaign), Run: s.checkQuantiles},
 		{Code: "V-20", Level: 2, Title: "claims recomputed from their queries", Needs: data, SkipReason: s.notEvaluated(noEvidence), Run: s.checkClaims},
 		{Code: "V-21", Level: 2, Title: "rendered again to the same bytes", Needs: data, SkipReason: s.notEvaluated(s.notRendered), Run: s.checkRendering},
 		{Code: "V-22", Level: builderLevel, Title: "builder record", Needs: data[:1], Run: s.checkBuilder, Warn: s.warnBuilder},
 	}
 	if opt.Level >= 2 { // at level 1 the structural row of V-13 stands
-		checks = append(checks, sanitize.Check(readTexts))
+		checks = append(checks, sanitize.BundleCheck(readTexts))
 	}
 	return checks
 }
@@ -74,8 +74,27 @@ func requestless(l *bundle.Loaded) string {
 	return ""
 }
 
-func noPlan(l *bundle.Loaded) string     { return requestless(l) }
-func noRequests(l *bundle.Loaded) string { return requestless(l) }
+// campaignPart is a file that only the bundle of a campaign has, or "". A kind
+// that sends no request must not have one: its name would keep the campaign from
+// being recomputed.
+func campaignPart(l *bundle.Loaded) string {
+	if l.Manifest.Predicate.PlanLock != nil {
+		return bundle.ManifestName
+	}
+	for _, file := range append([]string{planFile, lockFile}, dataFiles(l)...) {
+		if l.Files[bundle.SubjectName(l.Folder, file)] != nil {
+			return file
+		}
+	}
+	return ""
+}
+
+func noPlan(l *bundle.Loaded) string {
+	if campaignPart(l) != "" {
+		return ""
+	}
+	return requestless(l)
+}
 
 func noData(l *bundle.Loaded) string {
 	if why := requestless(l); why != "" && !isDerived(l) && len(dataFiles(l)) == 0 {
@@ -189,16 +208,33 @@ func fileData(l *bundle.Loaded, file string) []byte {
 	return e.Data
 }
 
+// mostProblems is how many problems of one check are listed: a hostile file could
+// hold millions. The last one says how many more there are.
+const mostProblems = 100
+
 // problems collects what one check finds.
 type problems struct {
 	code   bundle.Code
 	folder string
 	list   []bundle.Problem
+	more   int
 }
 
 func (p *problems) add(file, format string, args ...any) {
+	if len(p.list) == mostProblems {
+		p.more++
+		return
+	}
 	if file != "" {
 		file = bundle.SubjectName(p.folder, file)
 	}
 	p.list = append(p.list, bundle.Problem{Code: p.code, File: file, Detail: fmt.Sprintf(format, args...)})
+}
+
+// all is what the check found.
+func (p *problems) all() []bundle.Problem {
+	if p.more > 0 {
+		return append(p.list, bundle.Problem{Code: p.code, Detail: fmt.Sprintf("and %d more problems of this check", p.more)})
+	}
+	return p.list
 }

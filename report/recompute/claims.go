@@ -35,7 +35,7 @@ func (s *shared) checkClaims(l *bundle.Loaded) []bundle.Problem {
 	var list claimList
 	if err := readJSON(l, claimsFile, &list); err != nil {
 		p.add(claimsFile, "%v", err)
-		return p.list
+		return p.all()
 	}
 	if len(list.Claims) == 0 {
 		p.add(claimsFile, "has no claim")
@@ -73,7 +73,7 @@ func (s *shared) checkClaims(l *bundle.Loaded) []bundle.Problem {
 			}
 		}
 	}
-	return p.list
+	return p.all()
 }
 
 // places finds the part of a text that a place names: "FILE: HEADING".

@@ -77,7 +77,7 @@ func (s *shared) checkData(l *bundle.Loaded) []bundle.Problem {
 	var d described
 	if err := readJSON(l, columnsFile, &d); err != nil {
 		p.add(columnsFile, "%v", err)
-		return p.list
+		return p.all()
 	}
 	byFile := map[string]tableRecords{}
 	for _, t := range d.Tables {
@@ -104,7 +104,7 @@ func (s *shared) checkData(l *bundle.Loaded) []bundle.Problem {
 			p.add(file, "not in the bundle")
 		}
 	}
-	return p.list
+	return p.all()
 }
 
 func (s *shared) checkTable(l *bundle.Loaded, p *problems, file, schema string, t tableRecords) {

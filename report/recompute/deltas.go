@@ -19,7 +19,7 @@ func (s *shared) checkDeltas(l *bundle.Loaded) []bundle.Problem {
 	}
 	compareTables(p, l, e.out.Draft.Files, "engine_histograms", "histogram_buckets", "engine_counters", "counters")
 	s.countedDeltas(p, l)
-	return p.list
+	return p.all()
 }
 
 // sampleKey names one series on one page.

@@ -5,8 +5,9 @@
 // What comes in: a bundle.Loaded. What goes out: rows for the table of package
 // bundle, which cannot hold them itself because it links neither cgo nor DuckDB.
 //
-//	checks := recompute.Checks(ctx, recompute.Options{Level: 2})
-//	result := bundle.Verify(loaded, bundle.Options{Level: 2, Extra: checks})
+//	result, err := recompute.Verify(ctx, loaded, recompute.Options{Level: 2})
+//	...
+//	if !result.OK() { ... result.Problems ... }
 //
 // The data is read twice, on purpose. V-15 reads each Parquet file with a reader
 // of its own that takes the one published form, unpacks no more than its bounds

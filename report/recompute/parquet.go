@@ -9,7 +9,7 @@ import (
 // Bounds of what is decoded of one data file, whatever it claims. A file is at
 // most a megabyte on disk (V-06), so they are reached by hostile files only.
 const (
-	maxRows       = 4 << 20   // rows
+	maxRows       = 2 << 20   // rows
 	maxValues     = 64 << 20  // rows times columns
 	maxPageBytes  = 16 << 20  // one page, unpacked
 	maxTableBytes = 256 << 20 // all pages, unpacked

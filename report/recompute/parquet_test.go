@@ -384,3 +384,14 @@ func TestThriftIsReadAsDeepAsParquetGoes(t *testing.T) {
 		t.Errorf("got %v after %d bytes, %v", got, used, err)
 	}
 }
+
+func TestProblemsOfACheckAreBounded(t *testing.T) {
+	p := &problems{code: "V-16", folder: "f"}
+	for i := range 3 * mostProblems {
+		p.add("data/x", "%d", i)
+	}
+	all := p.all()
+	if len(all) != mostProblems+1 || all[mostProblems].Detail != "and 200 more problems of this check" {
+		t.Errorf("%d problems, the last %v", len(all), all[len(all)-1])
+	}
+}

@@ -23,18 +23,23 @@ const (
 
 // checkPlan is V-10: the plan as published has the digest that the lock and the
 // manifest name, the three agree on everything they share, the finding is the
-// one the plan names, and redacting the plan once more changes nothing.
+// one the plan names, and redacting the plan once more changes nothing. A finding
+// that sends no request has none of them.
 func checkPlan(l *bundle.Loaded) []bundle.Problem {
 	p := &problems{code: "V-10", folder: l.Folder}
+	if why := requestless(l); why != "" {
+		p.add(campaignPart(l), "%s, and this is of a campaign", why)
+		return p.all()
+	}
 	published, lock, err := readPlan(l)
 	if err != nil {
 		p.add(planFile, "%v", err)
-		return p.list
+		return p.all()
 	}
 	pre := l.Manifest.Predicate
 	if pre.PlanLock == nil {
 		p.add(bundle.ManifestName, "names no plan lock")
-		return p.list
+		return p.all()
 	}
 	same := func(what, got, want string) {
 		if got != want {
@@ -56,7 +61,7 @@ func checkPlan(l *bundle.Loaded) []bundle.Problem {
 	}
 	finding, _ := published.Publication.Get("finding")
 	same("finding of the plan, and of the manifest", strings.TrimSuffix(path.Base(finding), ".md"), pre.Finding.ID)
-	return p.list
+	return p.all()
 }
 
 func readPlan(l *bundle.Loaded) (*plan.Plan, plan.Lock, error) {
@@ -83,12 +88,12 @@ func checkLockTime(l *bundle.Loaded) []bundle.Problem {
 	lock, err := plan.DecodeLock(fileData(l, lockFile))
 	if err != nil {
 		p.add(lockFile, "cannot be read")
-		return p.list
+		return p.all()
 	}
 	at, err := campaignTimes(fileData(l, campaignFile))
 	if err != nil {
 		p.add(campaignFile, "%v", err)
-		return p.list
+		return p.all()
 	}
 	locked := lock.LockedAtUnixNs
 	first, requested := at["first_request_unix_ns"]
@@ -99,7 +104,7 @@ func checkLockTime(l *bundle.Loaded) []bundle.Problem {
 	if requested && ended && last < first {
 		p.add(campaignFile, "the last attempt ended %d ns before the first request", first-last)
 	}
-	return p.list
+	return p.all()
 }
 
 // campaignTimes reads the times of the one row of tables/campaign.csv; those it

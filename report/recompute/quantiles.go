@@ -24,19 +24,19 @@ func (s *shared) checkQuantiles(l *bundle.Loaded) []bundle.Problem {
 	compareTables(p, l, e.out.Draft.Files, "distributions", "comparisons", "sensitivity", "repeats", "overlap")
 	published, ok := parseTable(fileData(l, distributionsFile))
 	if !ok {
-		return p.list // compareTables says so
+		return p.all() // compareTables says so
 	}
 	values, err := e.evidence.MetricValues(s.ctx)
 	if err != nil {
 		p.add(distributionsFile, "the values cannot be read: %v", err)
-		return p.list
+		return p.all()
 	}
 	for i := range published.rows {
 		for _, why := range rankProblems(published, i, values[[2]string{published.value(i, "cell"), published.value(i, "metric")}]) {
 			p.add(distributionsFile, "row %d, %s of %s: %s", i+1, published.value(i, "metric"), published.value(i, "cell"), why)
 		}
 	}
-	return p.list
+	return p.all()
 }
 
 // rankProblems holds one row against its values in ascending order.

@@ -24,21 +24,21 @@ func (s *shared) checkVerdicts(l *bundle.Loaded) []bundle.Problem {
 	e, err := s.evaluate(l)
 	if err != nil {
 		p.add("", "the evidence cannot be evaluated: %v", err)
-		return p.list
+		return p.all()
 	}
 	var published, want verdictList
 	if err := readJSON(l, verdictsFile, &published); err != nil {
 		p.add(verdictsFile, "%v", err)
-		return p.list
+		return p.all()
 	}
 	if err := json.Unmarshal(e.out.Draft.Files[verdictsFile], &want); err != nil {
 		p.add(verdictsFile, "cannot be compared: %v", err)
-		return p.list
+		return p.all()
 	}
 	compareVerdicts(p, "cell", published.Cells, want.Cells)
 	compareVerdicts(p, "pair", published.Pairs, want.Pairs)
 	compareTables(p, l, e.out.Draft.Files, "verdicts", "cells", "pairs", "rules", "withheld")
-	return p.list
+	return p.all()
 }
 
 // compareVerdicts compares lists of verdicts in order, by the field that names

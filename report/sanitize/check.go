@@ -26,7 +26,7 @@ func BundleCheck(tables TableReader) bundle.Check {
 
 func check(l *bundle.Loaded, tables TableReader) []bundle.Problem {
 	out := bundle.CheckSanitizer(l)
-	r := Rules{Known: private.Known{Digests: Digests(l.Manifest)}, Tables: tables}
+	r := Rules{Known: private.Known{Digests: Digests(l.Manifest)}, Tables: tables, Published: true}
 	if e := l.Files[bundle.SubjectName(l.Folder, bundle.SanitizeName)]; e != nil {
 		if record, err := bundle.DecodeSanitizeRecord(e.Data); err == nil {
 			r.Allow = record.Allow

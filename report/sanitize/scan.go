@@ -51,6 +51,10 @@ type Rules struct {
 	Allow []AllowEntry
 	// Tables reads a data file; nil is ReadTable.
 	Tables TableReader
+	// Published says that the files are out already: one that is not what its name
+	// says is scanned as plain text, since its form is for other checks. What is
+	// still to be published is refused instead.
+	Published bool
 }
 
 // Scan looks into every file, by its name in the bundle or findings folder, and
