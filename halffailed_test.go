@@ -222,7 +222,9 @@ func checkNoZero(t *testing.T, finding string) {
 		if heading == "Results" { // a difference of two equal medians may be 0
 			zeros = `\| 0(\x{00a0}(ns|ms|s))? \|`
 		}
-		if zero := regexp.MustCompile(zeros).FindString(partOf(t, finding, heading)); zero != "" {
+		// Events that share a read have a gap of 0, which a busy machine makes many.
+		text := regexp.MustCompile(`(?s)\nGaps between output events\..*?\n(?:###|!\[)`).ReplaceAllString(partOf(t, finding, heading), "\n")
+		if zero := regexp.MustCompile(zeros).FindString(text); zero != "" {
 			t.Errorf("%s holds %q", heading, zero)
 		}
 	}
