@@ -225,17 +225,17 @@ func (c *column) valueProblem(table string) string {
 	return ""
 }
 
-// readTexts gives V-13 the texts of a data file. One that V-15 will refuse holds
-// nothing that anybody else should decode.
+// readTexts gives V-13 the texts of a data file. One that V-15 will refuse is
+// decoded by nobody else.
 func readTexts(file []byte) (sanitize.Table, error) {
 	r, err := newTableReader(file)
 	if err != nil {
-		return sanitize.Table{}, nil
+		return sanitize.Table{}, err
 	}
 	defer r.close()
 	for i := range r.t.columns {
 		if _, err := r.column(i); err != nil {
-			return sanitize.Table{}, nil
+			return sanitize.Table{}, err
 		}
 	}
 	return sanitize.ReadTable(file)

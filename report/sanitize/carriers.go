@@ -38,6 +38,8 @@ func (s *scanner) file(name string, data []byte) {
 	switch {
 	case errors.Is(err, errHidden):
 		s.add(name, Hidden)
+	case err != nil && s.rules.Published && utf8.Valid(data):
+		s.text(name, "", string(data))
 	case err != nil:
 		s.add(name, Unreadable)
 	}

@@ -3,4 +3,4 @@
 -- n: readings
 -- rows: engine_answers
 SELECT arm, fact, value, source, count(*) AS readings
-FROM engine_facts WHERE fact IN ('engine', 'engine_build', 'answer') GROUP BY arm, fact, value, source ORDER BY arm, fact DESC, source, value;
+FROM engine_facts WHERE fact IN ('engine', 'engine_build') OR fact = 'answer' AND source NOT IN ('/v1/models', '/version', '/health') GROUP BY arm, fact, value, source ORDER BY arm, fact DESC, source, value;
