@@ -15,7 +15,7 @@ WITH readings AS (
         max(client_rss_bytes) AS rss_max_bytes, max(client_goroutines) AS goroutines_max
     FROM host_samples
     GROUP BY ALL
-), requests AS (
+), streams AS (
     SELECT campaign, cell, attempt,
         sum(events)::BIGINT AS events, sum(kernel_stamped_events)::BIGINT AS kernel_stamped,
         list(lag_p99_ns ORDER BY lag_p99_ns) FILTER (lag_p99_ns IS NOT NULL) AS lags
@@ -41,7 +41,7 @@ SELECT k.campaign, k.arm, k.cell, k.attempt,
     coalesce(d.pages_dropped, 0) AS pages_dropped, coalesce(d.samples_dropped, 0) AS samples_dropped
 FROM counted_attempts k
 LEFT JOIN readings r ON r.campaign = k.campaign AND r.cell = k.cell AND r.attempt = k.attempt
-LEFT JOIN requests q ON q.campaign = k.campaign AND q.cell = k.cell AND q.attempt = k.attempt
+LEFT JOIN streams q ON q.campaign = k.campaign AND q.cell = k.cell AND q.attempt = k.attempt
 LEFT JOIN dropped d ON d.campaign = k.campaign AND d.cell = k.cell AND d.attempt = k.attempt
 WHERE k.attempt > 0
 ORDER BY k.campaign, k.cell_order, k.cell;
