@@ -86,7 +86,7 @@ func runCollect(env Env, f collectFlags, path string) error {
 	if err != nil {
 		return collectError(err)
 	}
-	return report(env.Stdout, f.out, summary)
+	return report(env.Guard(env.Stdout), f.out, summary)
 }
 
 // collectOptions turns flags into what Run takes.

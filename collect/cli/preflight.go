@@ -30,7 +30,7 @@ func preflightCommand(env Env) *cobra.Command {
 			if err != nil {
 				return collectError(err)
 			}
-			if err := writeChecks(env.Stdout, checks, asJSON); err != nil {
+			if err := writeChecks(env.Guard(env.Stdout), checks, asJSON); err != nil {
 				return err
 			}
 			if slices.ContainsFunc(checks, func(c campaign.Check) bool { return c.Verdict == campaign.CheckFail }) {

@@ -127,7 +127,8 @@ func named(s, name string) int {
 			return -1
 		}
 		from, to := at+i, at+i+len(name)
-		if !(from > 0 && (wordByte(s[from-1]) || s[from-1] == '.' || s[from-1] == '[')) && !(to < len(s) && wordByte(s[to])) {
+		joined := from > 0 && (wordByte(s[from-1]) || s[from-1] == '.' || s[from-1] == '[') || to < len(s) && wordByte(s[to])
+		if !joined {
 			return from
 		}
 		at = from + 1
