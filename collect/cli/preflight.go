@@ -20,6 +20,7 @@ func preflightCommand(env Env) *cobra.Command {
 		Use: "preflight PLAN", Args: exactly(1),
 		Short: "check everything that can be known before the clock starts; sends no chat request",
 		RunE: func(_ *cobra.Command, args []string) error {
+			env := env.keeps(f.keyEnv)
 			o, err := collectOptions(env, f, args[0])
 			if err != nil {
 				return err

@@ -53,3 +53,6 @@ func letters(n int) string {
 	}
 	return text
 }
+
+// IsPlaceholder says whether a value is what a redaction left.
+func IsPlaceholder(s string) bool { return placeholder.FindString(s) == s && s != "" }
