@@ -59,6 +59,10 @@ func (r *Redactor) Text(s string) string { return r.Value("", s) }
 // until nothing more is found, because what is cut out may bring two halves
 // together. A text that still shows something is replaced as a whole.
 func (r *Redactor) Value(key, s string) string {
+	if len(s) > maxLooked {
+		r.count(Encoded)
+		return Redacted
+	}
 	if r.clean(key, s) {
 		return s
 	}
@@ -246,7 +250,7 @@ func (r *Redactor) hidden(s string) string {
 	}
 	for _, run := range packed.FindAllString(s, -1) {
 		for _, text := range unpack(run) {
-			if len(r.Known.scan("", text, 1)) > 0 {
+			if len(r.Known.Scan(text)) > 0 {
 				r.count(Encoded)
 				s = strings.ReplaceAll(s, run, Redacted)
 				break
