@@ -66,6 +66,18 @@ func TestStagesOnlyLookBack(t *testing.T) {
 	}
 }
 
+// TestThePrivateRulesStandAlone: collect and report share them, so they may bring
+// nothing of either with them, and touch no file and no socket.
+func TestThePrivateRulesStandAlone(t *testing.T) {
+	for path, list := range imports(t, "./collect/private", false) {
+		for _, imported := range list {
+			if strings.HasPrefix(imported, "assay/") || slices.Contains([]string{"os", "net", "net/http", "log/slog", "time", "math/rand"}, imported) {
+				t.Errorf("%s imports %s", path, imported)
+			}
+		}
+	}
+}
+
 func TestOnePackageOpensTheDatabase(t *testing.T) {
 	for path, list := range imports(t, "./...", false) {
 		for _, imported := range list {
@@ -77,11 +89,12 @@ func TestOnePackageOpensTheDatabase(t *testing.T) {
 }
 
 // TestTheGeneratorSharesNothingWithTheCodeUnderTest: the truth would else be
-// wrong in the same way.
+// wrong in the same way. The rules about private texts come with the plan, and
+// say nothing about a number.
 func TestTheGeneratorSharesNothingWithTheCodeUnderTest(t *testing.T) {
 	for path := range imports(t, "./ingest/plantedtest", true) {
 		ours := strings.HasPrefix(path, "assay/")
-		if ours && !slices.Contains([]string{"assay/ingest/plantedtest", "assay/collect/record", "assay/collect/plan"}, path) {
+		if ours && !slices.Contains([]string{"assay/ingest/plantedtest", "assay/collect/record", "assay/collect/plan", "assay/collect/private"}, path) {
 			t.Errorf("the generator of campaigns imports %s", path)
 		}
 	}

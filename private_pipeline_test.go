@@ -258,6 +258,9 @@ func checkNoLeak(t *testing.T, findings string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if n := l.Manifest.Predicate.Sanitizer.Dropped["campaigns.settings members"]; n != 0 {
+		t.Errorf("%d settings of the collector are not on the list of what is published", n)
+	}
 	if r := bundle.Verify(l, bundle.Options{Level: 2, Extra: []bundle.Check{sanitize.BundleCheck(nil)}}); !r.OK() {
 		t.Errorf("%v", r.Problems)
 	}

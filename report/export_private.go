@@ -25,6 +25,13 @@ func (e *exporter) cleanRows(p published, rows *result) {
 			if !ok || text == "" {
 				continue
 			}
+			if column == "settings" {
+				var dropped int64
+				if text, dropped = sanitize.Settings(text); dropped > 0 {
+					e.record.Dropped[p.table+"."+column+" members"] += dropped
+				}
+				row[i] = text
+			}
 			at := place{column, text}
 			if name, isFact := factOf(row, fact); isFact && column == "value" {
 				at.key = name

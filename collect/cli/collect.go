@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -67,9 +66,7 @@ func endpointFlags(cmd *cobra.Command, f *collectFlags) {
 }
 
 func runCollect(env Env, f collectFlags, path string) error {
-	if f.keyEnv != "" {
-		env.Secrets = append(slices.Clip(env.Secrets), env.Getenv(f.keyEnv))
-	}
+	env = env.keeps(f.keyEnv)
 	opts, err := collectOptions(env, f, path)
 	if err != nil {
 		return err
@@ -86,7 +83,7 @@ func runCollect(env Env, f collectFlags, path string) error {
 	if err != nil {
 		return collectError(err)
 	}
-	return report(env.Stdout, f.out, summary)
+	return report(env.Guard(env.Stdout), f.out, summary)
 }
 
 // collectOptions turns flags into what Run takes.

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"slices"
 	"time"
 
 	"assay/collect/private"
@@ -34,6 +35,15 @@ func OSEnv() Env {
 		Version:  BuildVersion(),
 		Secrets:  private.SecretVariables(os.Environ()),
 	}
+}
+
+// keeps returns the environment with one more secret, the value of a variable; an
+// empty name adds none.
+func (e Env) keeps(variable string) Env {
+	if variable != "" {
+		e.Secrets = append(slices.Clip(e.Secrets), e.Getenv(variable))
+	}
+	return e
 }
 
 // Guard returns a writer for texts that may hold what an engine or a command

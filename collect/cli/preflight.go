@@ -20,6 +20,7 @@ func preflightCommand(env Env) *cobra.Command {
 		Use: "preflight PLAN", Args: exactly(1),
 		Short: "check everything that can be known before the clock starts; sends no chat request",
 		RunE: func(_ *cobra.Command, args []string) error {
+			env := env.keeps(f.keyEnv)
 			o, err := collectOptions(env, f, args[0])
 			if err != nil {
 				return err
@@ -30,7 +31,7 @@ func preflightCommand(env Env) *cobra.Command {
 			if err != nil {
 				return collectError(err)
 			}
-			if err := writeChecks(env.Stdout, checks, asJSON); err != nil {
+			if err := writeChecks(env.Guard(env.Stdout), checks, asJSON); err != nil {
 				return err
 			}
 			if slices.ContainsFunc(checks, func(c campaign.Check) bool { return c.Verdict == campaign.CheckFail }) {

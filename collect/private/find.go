@@ -48,16 +48,37 @@ type Known struct {
 // Scan returns the classes of private text in s, decoded as far as it goes, each
 // once and in the order of the rules; none when s may be published. A class that
 // only a decoded form shows has Encoded before it.
-func (k Known) Scan(s string) []Class { return k.scan("", s, 0) }
+func (k Known) Scan(s string) []Class { return k.ScanValue("", s) }
 
 // ScanValue is Scan for the value of a field: the field's name says whether 64
 // hex digits are a digest, and whether the value is private whatever it is.
-func (k Known) ScanValue(key, s string) []Class { return k.scan(key, s, 0) }
+func (k Known) ScanValue(key, s string) []Class {
+	return k.scan(view{key, s}, 0, &looked{left: maxLooked, at: map[view]int{}})
+}
 
-func (k Known) scan(key, s string, depth int) []Class {
-	if s == "" {
+// looked bounds the work on one text: a form that was looked at is not looked at
+// again, and a text that holds more forms than fit is private for that.
+type looked struct {
+	left int          // bytes
+	at   map[view]int // how deep it stood, counted from 1
+}
+
+// maxLooked is the bytes of decoded forms that are looked at in one text, and
+// viewCost what each costs beside its own.
+const (
+	maxLooked = 16 << 20
+	viewCost  = 200
+)
+
+func (k Known) scan(v view, depth int, done *looked) []Class {
+	key, s := v.key, v.text
+	if before := done.at[v]; s == "" || before > 0 && before <= depth+1 {
 		return nil
 	}
+	if done.left -= len(s) + viewCost; done.left < 0 {
+		return []Class{Encoded}
+	}
+	done.at[v] = depth + 1
 	var out []Class
 	add := func(c Class) {
 		if !slices.Contains(out, c) {
@@ -89,7 +110,7 @@ func (k Known) scan(key, s string, depth int) []Class {
 		return out
 	}
 	for _, v := range decoded(s) {
-		if inner := k.scan(v.key, v.text, depth+1); len(inner) > 0 {
+		if inner := k.scan(v, depth+1, done); len(inner) > 0 {
 			return append([]Class{Encoded}, inner...)
 		}
 	}
@@ -127,7 +148,8 @@ func named(s, name string) int {
 			return -1
 		}
 		from, to := at+i, at+i+len(name)
-		if !(from > 0 && (wordByte(s[from-1]) || s[from-1] == '.' || s[from-1] == '[')) && !(to < len(s) && wordByte(s[to])) {
+		joined := from > 0 && (wordByte(s[from-1]) || s[from-1] == '.' || s[from-1] == '[') || to < len(s) && wordByte(s[to])
+		if !joined {
 			return from
 		}
 		at = from + 1

@@ -84,6 +84,22 @@ func TestSecretsKeepsWhatTheOperatorNeeds(t *testing.T) {
 	}
 }
 
+// TestWorkOnOneTextIsBounded: what holds more decoded forms than are looked at is
+// private for that.
+func TestWorkOnOneTextIsBounded(t *testing.T) {
+	text := `["\\a%41&amp;", "\\b%41&amp;", "\\c%41&amp;", "\\d%41&amp;"]`
+	if got := (Known{}).Scan(text); len(got) != 0 {
+		t.Errorf("%v, want nothing", got)
+	}
+	if got := (Known{}).scan(view{text: text}, 0, &looked{left: 1000, at: map[view]int{}}); len(got) == 0 || got[0] != Encoded {
+		t.Errorf("%v, want that it is encoded", got)
+	}
+	var r Redactor
+	if got := r.Text(strings.Repeat("fine text ", maxLooked/10)); got != Redacted {
+		t.Errorf("a text too long to be looked at is published: %.20q", got)
+	}
+}
+
 func TestSecretVariables(t *testing.T) {
 	got := SecretVariables([]string{"HF_TOKEN=a", "API_KEY=b=c", "MAX_TOKENS=9", "PATH=/bin", "EMPTY_TOKEN=", "noequals", "SSH_PRIVATE_KEY=d"})
 	if strings.Join(got, " ") != "a b=c d" {

@@ -1,9 +1,6 @@
 package private
 
 import (
-	"encoding/json"
-	"fmt"
-	"maps"
 	"slices"
 	"strings"
 )
@@ -62,6 +59,10 @@ func (r *Redactor) Text(s string) string { return r.Value("", s) }
 // until nothing more is found, because what is cut out may bring two halves
 // together. A text that still shows something is replaced as a whole.
 func (r *Redactor) Value(key, s string) string {
+	if len(s) > maxLooked {
+		r.count(Encoded)
+		return Redacted
+	}
 	if r.clean(key, s) {
 		return s
 	}
@@ -242,80 +243,6 @@ func (r *Redactor) replaceHost(s string, h namedHost) string {
 	return s
 }
 
-// json redacts the strings of a JSON object or list inside a text, and writes it
-// again only when one changed. Numbers are kept as they are written.
-func (r *Redactor) json(key, s string) (string, bool) {
-	t := strings.TrimSpace(s)
-	if t == "" || t[0] != '{' && t[0] != '[' || !json.Valid([]byte(t)) {
-		return "", false
-	}
-	var v any
-	dec := json.NewDecoder(strings.NewReader(t))
-	dec.UseNumber()
-	if dec.Decode(&v) != nil {
-		return "", false
-	}
-	changed := false
-	v = r.tree(key, v, &changed)
-	if !changed {
-		return s, true
-	}
-	var b strings.Builder
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if enc.Encode(v) != nil {
-		return Redacted, true
-	}
-	return strings.TrimSuffix(b.String(), "\n"), true
-}
-
-func (r *Redactor) tree(key string, v any, changed *bool) any {
-	switch v := v.(type) {
-	case string:
-		text := r.Value(key, v)
-		*changed = *changed || text != v
-		return text
-	case []any:
-		return r.list(key, v, changed)
-	case map[string]any:
-		out := map[string]any{}
-		for _, k := range slices.Sorted(maps.Keys(v)) {
-			name := r.Text(k)
-			for _, taken := out[name]; taken; _, taken = out[name] {
-				name += "'"
-			}
-			*changed = *changed || name != k
-			item := v[k]
-			if text, ok := item.(string); ok && environmentKey.MatchString(key) && text != Redacted && !slices.Contains(publicVariables, k) {
-				r.count(Environment)
-				item, *changed = Redacted, true
-			}
-			out[name] = r.tree(k, item, changed)
-		}
-		return out
-	}
-	return v
-}
-
-// list knows that a word after a credential flag is the credential.
-func (r *Redactor) list(key string, items []any, changed *bool) any {
-	out := make([]any, len(items))
-	var words []string
-	for _, item := range items {
-		text, _ := item.(string)
-		words = append(words, text)
-	}
-	for i, text := range r.Words(key, words) {
-		if _, ok := items[i].(string); ok {
-			*changed = *changed || text != words[i]
-			out[i] = text
-			continue
-		}
-		out[i] = r.tree(key, items[i], changed)
-	}
-	return out
-}
-
 // hidden replaces the words of a text that are private only once decoded.
 func (r *Redactor) hidden(s string) string {
 	if len(r.Known.Scan(s)) == 0 {
@@ -323,7 +250,7 @@ func (r *Redactor) hidden(s string) string {
 	}
 	for _, run := range packed.FindAllString(s, -1) {
 		for _, text := range unpack(run) {
-			if len(r.Known.scan("", text, 1)) > 0 {
+			if len(r.Known.Scan(text)) > 0 {
 				r.count(Encoded)
 				s = strings.ReplaceAll(s, run, Redacted)
 				break
@@ -337,53 +264,4 @@ func (r *Redactor) hidden(s string) string {
 		}
 	}
 	return s
-}
-
-// Name replaces a value that its place makes private by a placeholder of the
-// given kind, counted under the class.
-func (r *Redactor) Name(kind string, c Class, value string) string {
-	r.count(c)
-	return r.name(kind, value)
-}
-
-func (r *Redactor) count(c Class) {
-	if r.Counts == nil {
-		r.Counts = Counts{}
-	}
-	r.Counts[c]++
-}
-
-func (r *Redactor) name(kind, value string) string {
-	if r.names == nil {
-		r.names, r.next = map[string]string{}, map[string]int{}
-	}
-	at := kind + " " + value
-	if r.names[at] == "" {
-		r.names[at] = r.fresh(kind)
-	}
-	return r.names[at]
-}
-
-// fresh is the next placeholder of a kind that the file does not have already.
-func (r *Redactor) fresh(kind string) string {
-	for {
-		n := r.next[kind]
-		r.next[kind]++
-		name := fmt.Sprintf("[%s-%d]", kind, n+1)
-		if kind == "host" {
-			name = fmt.Sprintf("[host-%s]", letters(n))
-		}
-		if !strings.Contains(r.taken, name) {
-			return name
-		}
-	}
-}
-
-// letters counts a, b, ..., z, aa, ab, ...
-func letters(n int) string {
-	text := string(rune('a' + n%26))
-	if n >= 26 {
-		return letters(n/26-1) + text
-	}
-	return text
 }

@@ -76,6 +76,33 @@ var labels = strings.Fields(`model_name model engine engine_type engine_index fi
 	calculate_kv_scales cpu_kvcache_space_bytes kv_sharing_fast_prefill user_specified_block_size kv_cache_memory_bytes
 	kv_offloading_size kv_offloading_backend page_size context_len max_total_num_tokens max_running_requests`)
 
+// settings lists the members of a campaign's settings that may be published.
+var settings = strings.Fields("kernel_stamps kernel_stamps_reason lifecycle page_every_ns sample_every_ns smoke")
+
+// Settings returns a campaign's settings, a JSON object, without the members that
+// are not on the list, and how many those were. A text that is no object of texts
+// is dropped whole.
+func Settings(text string) (kept string, dropped int64) {
+	var set map[string]string
+	if json.Unmarshal([]byte(text), &set) != nil {
+		return "{}", 1
+	}
+	for name := range set {
+		if !slices.Contains(settings, name) {
+			delete(set, name)
+			dropped++
+		}
+	}
+	if dropped == 0 {
+		return text, 0
+	}
+	out, err := json.Marshal(set)
+	if err != nil {
+		return "{}", dropped
+	}
+	return string(out), dropped
+}
+
 // LabelValue is the class of the value of a label that is not on the list.
 const LabelValue Class = "label_value"
 
@@ -90,7 +117,7 @@ func Labels(r *private.Redactor, text string) string {
 	for _, name := range slices.Sorted(maps.Keys(set)) { // placeholders are given out in order
 		value := set[name]
 		want := r.Value(name, value)
-		if want == value && value != "" && !slices.Contains(labels, name) && !strings.HasPrefix(value, "[label-") {
+		if want == value && value != "" && !slices.Contains(labels, name) && !private.IsPlaceholder(value) {
 			want = r.Name("label", LabelValue, value)
 		}
 		if want != value {

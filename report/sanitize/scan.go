@@ -129,7 +129,7 @@ func RulesSHA256() string {
 	for _, table := range slices.Sorted(maps.Keys(allowed)) {
 		fmt.Fprintf(h, "%s %s\n", table, strings.Join(Columns(table), " "))
 	}
-	fmt.Fprintf(h, "%s\n%s", strings.Join(labels, " "), private.Describe())
+	fmt.Fprintf(h, "%s\n%s\n%s", strings.Join(labels, " "), strings.Join(settings, " "), private.Describe())
 	return hex.EncodeToString(h.Sum(nil))
 }
 
