@@ -85,7 +85,6 @@ func TestFindingOfAGovernedCampaign(t *testing.T) {
 	db := filepath.Join(dir, "a.duckdb")
 	for _, args := range [][]string{
 		{"ingest", run, "--db", db}, {"analyze", "--db", db}, {"report", "--db", db, "--campaign", "governed-finding", "-o", filepath.Join(dir, "findings")},
-		{"verify", "--recompute", filepath.Join(dir, "findings")},
 	} {
 		if code, stdout, stderr := command(t, args...); code != 0 {
 			t.Fatalf("%v exits %d\n%s\n%s", args, code, stdout, stderr)
