@@ -15,11 +15,11 @@ WITH configured AS (
         max_model_len::DOUBLE AS value
     FROM cells WHERE max_model_len IS NOT NULL
 ), served AS (
-    SELECT k.campaign, k.arm, i.fact, CASE i.fact WHEN 'max_model_len' THEN 'tokens' ELSE 'requests' END AS unit, i.source, 'reported' AS confidence, 5 AS place,
+    SELECT k.campaign, k.arm, 'max_model_len' AS fact, 'tokens' AS unit, i.source, 'reported' AS confidence, 5 AS place,
         TRY_CAST(i.value AS BIGINT)::DOUBLE AS value
     FROM counted_attempts k
     JOIN identities i ON i.campaign = k.campaign AND i.cell = k.cell AND i.attempt = k.attempt
-    WHERE i.fact IN ('max_model_len', 'max_num_seqs') AND TRY_CAST(i.value AS BIGINT) IS NOT NULL
+    WHERE i.fact = 'max_model_len' AND TRY_CAST(i.value AS BIGINT) IS NOT NULL
 ), cache_labels AS (
     SELECT DISTINCT r.campaign, r.arm, r.cell, s.page_seq, r.scraped, json_merge_patch(s.labels, r.copy_labels) AS labels
     FROM resolved_series r

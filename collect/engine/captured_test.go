@@ -54,7 +54,7 @@ var capturedEngines = map[string]struct {
 	},
 	"llamacpp-xllamacpp-2026.10.11549": {
 		facts: map[string]string{"served_id": "tiny-random", "max_model_len": "4096", "engine_version": "b0-unknown", "max_num_seqs": "2"},
-		has: "decode_compute_seconds generation_tokens prefill_compute_seconds prompt_tokens_cached prompt_tokens_computed requests_running requests_waiting " +
+		has: "decode_compute_seconds engine_steps generation_tokens prefill_compute_seconds prompt_tokens_cached prompt_tokens_computed requests_running requests_waiting " +
 			"spec_accepted_tokens spec_draft_rounds spec_draft_tokens",
 	},
 }
