@@ -84,9 +84,8 @@ func (r *Redactor) Value(key, s string) string {
 
 // clean says that nothing in a text has to be replaced.
 func (r *Redactor) clean(key, s string) bool {
-	lower := strings.ToLower(s)
 	for _, h := range r.hosts {
-		if named(lower, strings.ToLower(h.name)) >= 0 {
+		if named(s, h.name) >= 0 {
 			return false
 		}
 	}
@@ -154,7 +153,9 @@ func (r *Redactor) pass(key, s string) string {
 		s = r.replaceHost(s, h)
 	}
 	for _, name := range r.Known.Deny {
-		s = r.replaceHost(s, namedHost{name, r.name("host", name)})
+		if named(s, name) >= 0 {
+			s = r.replaceHost(s, namedHost{name, r.name("host", name)})
+		}
 	}
 	for _, rule := range rules {
 		s = r.apply(rule, key, s)
@@ -232,7 +233,7 @@ func (r *Redactor) replaceHost(s string, h namedHost) string {
 			continue
 		}
 		for {
-			i := named(strings.ToLower(s), strings.ToLower(form))
+			i := named(s, form)
 			if i < 0 {
 				break
 			}
