@@ -53,7 +53,7 @@ func (k Known) Scan(s string) []Class { return k.ScanValue("", s) }
 // ScanValue is Scan for the value of a field: the field's name says whether 64
 // hex digits are a digest, and whether the value is private whatever it is.
 func (k Known) ScanValue(key, s string) []Class {
-	return k.scan(view{key, s}, 0, &looked{left: maxLooked, at: map[view]int{}})
+	return k.scan(view{key, s}, 0, &looked{left: 8*len(s) + minLooked, at: map[view]int{}})
 }
 
 // looked bounds the work on one text: a form that was looked at is not looked at
@@ -63,10 +63,10 @@ type looked struct {
 	at   map[view]int // how deep it stood, counted from 1
 }
 
-// maxLooked is the bytes of decoded forms that are looked at in one text, and
-// viewCost what each costs beside its own.
+// minLooked is the bytes of decoded forms that are looked at in the shortest text;
+// a longer one has more. viewCost is what each form costs beside its own bytes.
 const (
-	maxLooked = 16 << 20
+	minLooked = 1 << 20
 	viewCost  = 200
 )
 

@@ -97,7 +97,7 @@ func TestWorkOnOneTextIsBounded(t *testing.T) {
 		t.Errorf("%v, want that it is encoded", got)
 	}
 	var r Redactor
-	if got := r.Text(strings.Repeat("fine text ", maxLooked/10+1)); got != Redacted {
+	if got := r.Text(strings.Repeat("fine text ", maxText/10+1)); got != Redacted {
 		t.Errorf("a text too long to be looked at is published: %.20q", got)
 	}
 }
