@@ -53,7 +53,7 @@ func (k Known) Scan(s string) []Class { return k.ScanValue("", s) }
 // ScanValue is Scan for the value of a field: the field's name says whether 64
 // hex digits are a digest, and whether the value is private whatever it is.
 func (k Known) ScanValue(key, s string) []Class {
-	return k.scan(view{key, s}, 0, &looked{left: maxLooked, at: map[view]int{}})
+	return k.scan(view{key, s}, 0, &looked{left: 8*len(s) + minLooked, at: map[view]int{}})
 }
 
 // looked bounds the work on one text: a form that was looked at is not looked at
@@ -63,10 +63,10 @@ type looked struct {
 	at   map[view]int // how deep it stood, counted from 1
 }
 
-// maxLooked is the bytes of decoded forms that are looked at in one text, and
-// viewCost what each costs beside its own.
+// minLooked is the bytes of decoded forms that are looked at in the shortest text;
+// a longer one has more. viewCost is what each form costs beside its own bytes.
 const (
-	maxLooked = 16 << 20
+	minLooked = 1 << 20
 	viewCost  = 200
 )
 
@@ -119,9 +119,9 @@ func (k Known) scan(v view, depth int, done *looked) []Class {
 
 // Denied counts the denied names that stand in a text as words of their own.
 func (k Known) Denied(s string) int {
-	n, lower := 0, strings.ToLower(s)
+	n := 0
 	for _, name := range k.Deny {
-		if named(lower, strings.ToLower(name)) >= 0 {
+		if named(s, name) >= 0 {
 			n++
 		}
 	}
@@ -136,9 +136,10 @@ func (k Known) digest(key, hex string) bool {
 	return digestKey.MatchString(key) && !containerKey.MatchString(key) || k.Digests[hex]
 }
 
-// named finds a name that stands alone: "gpu" is not part of "gpus", "dual-gpu"
-// or "gpu-1". It returns where, or -1.
+// named finds a name that stands alone, in any case of its letters: "gpu" is not
+// part of "gpus", "dual-gpu" or "gpu-1". It returns where, or -1.
 func named(s, name string) int {
+	s, name = lowerASCII(s), lowerASCII(name)
 	if name == "" {
 		return -1
 	}
@@ -154,6 +155,20 @@ func named(s, name string) int {
 		}
 		at = from + 1
 	}
+}
+
+// lowerASCII keeps every letter in its place, which strings.ToLower does not.
+func lowerASCII(s string) string {
+	if !strings.ContainsFunc(s, func(c rune) bool { return c >= 'A' && c <= 'Z' }) {
+		return s
+	}
+	b := []byte(s)
+	for i, c := range b {
+		if c >= 'A' && c <= 'Z' {
+			b[i] = c + 'a' - 'A'
+		}
+	}
+	return string(b)
 }
 
 func wordByte(c byte) bool { return isLetter(c) || isDigit(c) || c == '-' || c == '_' }

@@ -1,12 +1,17 @@
 package private
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 )
 
-// maxPasses bounds how often one text is redacted. Real texts need two.
-const maxPasses = 10
+// Bounds of what is redacted: passes over one text, of which real texts need two,
+// and the bytes of one text, beyond which it is replaced as a whole.
+const (
+	maxPasses = 10
+	maxText   = 16 << 20
+)
 
 // Counts says how many private texts of each class were replaced. It holds no
 // value.
@@ -33,6 +38,7 @@ type Redactor struct {
 	next  map[string]int    // placeholders given out of each kind
 	hosts []namedHost       // longest first, so that a host inside another is not cut out of it
 	taken string            // a text whose own placeholders are kept clear of
+	depth int               // of the JSON text being redacted inside others
 }
 
 // namedHost is a host that is private because the operator's plan names it.
@@ -59,7 +65,7 @@ func (r *Redactor) Text(s string) string { return r.Value("", s) }
 // until nothing more is found, because what is cut out may bring two halves
 // together. A text that still shows something is replaced as a whole.
 func (r *Redactor) Value(key, s string) string {
-	if len(s) > maxLooked {
+	if len(s) > maxText {
 		r.count(Encoded)
 		return Redacted
 	}
@@ -84,9 +90,8 @@ func (r *Redactor) Value(key, s string) string {
 
 // clean says that nothing in a text has to be replaced.
 func (r *Redactor) clean(key, s string) bool {
-	lower := strings.ToLower(s)
 	for _, h := range r.hosts {
-		if named(lower, strings.ToLower(h.name)) >= 0 {
+		if named(s, h.name) >= 0 {
 			return false
 		}
 	}
@@ -154,7 +159,9 @@ func (r *Redactor) pass(key, s string) string {
 		s = r.replaceHost(s, h)
 	}
 	for _, name := range r.Known.Deny {
-		s = r.replaceHost(s, namedHost{name, r.name("host", name)})
+		if named(s, name) >= 0 {
+			s = r.replaceHost(s, namedHost{name, r.name("host", name)})
+		}
 	}
 	for _, rule := range rules {
 		s = r.apply(rule, key, s)
@@ -232,7 +239,7 @@ func (r *Redactor) replaceHost(s string, h namedHost) string {
 			continue
 		}
 		for {
-			i := named(strings.ToLower(s), strings.ToLower(form))
+			i := named(s, form)
 			if i < 0 {
 				break
 			}
@@ -248,20 +255,25 @@ func (r *Redactor) hidden(s string) string {
 	if len(r.Known.Scan(s)) == 0 {
 		return s
 	}
-	for _, run := range packed.FindAllString(s, -1) {
+	s = packed.ReplaceAllStringFunc(s, func(run string) string {
 		for _, text := range unpack(run) {
 			if len(r.Known.Scan(text)) > 0 {
 				r.count(Encoded)
-				s = strings.ReplaceAll(s, run, Redacted)
-				break
+				return Redacted
 			}
 		}
-	}
-	for _, word := range strings.Fields(s) {
-		if first := r.Known.Scan(word); len(first) > 0 && first[0] == Encoded {
-			r.count(Encoded)
-			s = strings.ReplaceAll(s, word, Redacted)
+		return run
+	})
+	return word.ReplaceAllStringFunc(s, func(w string) string {
+		if !strings.ContainsAny(w, "%&\\\"") { // no other form is written inside a word
+			return w
 		}
-	}
-	return s
+		if first := r.Known.Scan(w); len(first) > 0 && first[0] == Encoded {
+			r.count(Encoded)
+			return Redacted
+		}
+		return w
+	})
 }
+
+var word = regexp.MustCompile(`\S+`)

@@ -11,9 +11,11 @@ import (
 // again only when one changed. Numbers are kept as they are written.
 func (r *Redactor) json(key, s string) (string, bool) {
 	t := strings.TrimSpace(s)
-	if t == "" || t[0] != '{' && t[0] != '[' || !json.Valid([]byte(t)) {
+	if r.depth >= maxDepth || t == "" || t[0] != '{' && t[0] != '[' || !json.Valid([]byte(t)) {
 		return "", false
 	}
+	r.depth++
+	defer func() { r.depth-- }()
 	var v any
 	dec := json.NewDecoder(strings.NewReader(t))
 	dec.UseNumber()
