@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -30,7 +31,9 @@ func (s *scanner) file(name string, data []byte) {
 		err = s.csv(name, data)
 	case kind == ".svg":
 		err = s.svg(name, data)
-	case kind == ".md", kind == ".sql", kind == ".txt", path.Base(name) == "SHA256SUMS":
+	case kind == ".md":
+		s.text(name, "", markdownEscape.ReplaceAllString(string(data), "$1"))
+	case kind == ".sql", kind == ".txt", path.Base(name) == "SHA256SUMS":
 		s.text(name, "", string(data))
 	default:
 		s.add(name, Unknown)
@@ -44,6 +47,10 @@ func (s *scanner) file(name string, data []byte) {
 		s.add(name, Unreadable)
 	}
 }
+
+// markdownEscape is a backslash that a reader of the page does not see
+// (CommonMark 0.31, 2.4). One before another stays: it may begin a network path.
+var markdownEscape = regexp.MustCompile(`\\([!-/:-@\[\]-\x60{-~])`)
 
 var (
 	errUnreadable = errors.New("not readable as what its name says")
