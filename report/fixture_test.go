@@ -244,7 +244,7 @@ func (f *filler) campaign() {
 	f.row("campaigns", "campaign", f.p.CampaignID, "kind", f.c.kind, "plan_sha256", f.p.Digest(), "redacted_plan_sha256", redacted.Digest(),
 		"locked_at_unix_ns", testAnchor, "collector", "assay test", "anchor_unix_ns", testAnchor, "clock_restarted", true,
 		"dispatch_unix_ns", testAnchor, "cutoff_unix_ns", testAnchor+3600*testSecond, "deadline_unix_ns", testAnchor+7200*testSecond,
-		"deviations", `["sampling every 50 ms"]`, "settings", `{"sample_every":"50ms"}`, "plan", string(f.p.Bytes))
+		"deviations", `["sampling every 50 ms"]`, "settings", `{"sample_every_ns":"50000000"}`, "plan", string(f.p.Bytes))
 	f.row("sources", "sha256", f.p.BytesSHA256(), "path", "plan.json", "kind", "plan", "bytes", int64(len(f.p.Bytes)), "campaign", f.p.CampaignID)
 	f.row("sources", "sha256", strings.Repeat("12", 32), "path", "cells/arm=baseline/cell=x/attempt=1/events.parquet", "kind", "events", "bytes", int64(4711), "campaign", f.p.CampaignID)
 	for i, arm := range testArms {
