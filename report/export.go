@@ -61,15 +61,14 @@ func ExportWith(ctx context.Context, db *store.DB, campaign string, opt Options)
 }
 
 type exporter struct {
-	db       querier
-	campaign string
-	limit    int // bytes above which a file is thinned
-	files    map[string][]byte
-	columns  []tableColumns
-	record   sanitizeRecord
-	// planSHA256 is the digest of the private plan; planBytesSHA256 that of its file.
-	planSHA256, planBytesSHA256 string
-	lock                        plan.Lock
+	db         querier
+	campaign   string
+	limit      int // bytes above which a file is thinned
+	files      map[string][]byte
+	columns    []tableColumns
+	record     sanitizeRecord
+	planSHA256 string // of the private plan
+	lock       plan.Lock
 
 	opt Options
 	// redactor is that of the plan, so that a placeholder means the same in the
