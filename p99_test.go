@@ -20,12 +20,14 @@ import (
 
 // tail finds what could give, or promise, a percentile above 95: names and words,
 // and the arguments of a quantile.
-var tail = regexp.MustCompile(`(?i)p9[6-9]\w*|p_?999?\w*|\b9[6-9](\.\d+)?(th|\s*%)|(\b0)?\.9[6-9]\d*\b|\b9[6-9]\s*\*|\* 9[6-9]\b|\(9[6-9],|, 9[6-9]\)`)
+var tail = regexp.MustCompile(`(?i)p9[6-9]\w*|p_?999?\w*|\b9[6-9](\.\d+)?(th|\s*%)|(^|[^\d.])0?\.9[6-9]\d*\b|\b9[6-9]\s*\*|\* 9[6-9]\b|\(9[6-9],|, 9[6-9]\)`)
 
 // errorBar is the client's own error bar over the events of a request, which is no
 // metric of a request and may use p99 (measurement.md section 10).
 var errorBar = strings.NewReplacer("lag_p99_ns", "", "Nearest-rank p99 of the reader's lag", "", "Nearest-rank p99 of the reader''s lag", "", "the largest p99 of a request, which no p99\n--                    over the cell's events exceeds", "",
-	"the reader lagged by {} us (p99)", "", "lag, p50 of p99s", "", "Largest p99", "")
+	"the reader lagged by {} us (p99)", "", "lag, p50 of p99s", "", "Largest p99", "",
+	"the p99 of each request is known, and no p99 over the cell's events exceeds", "",
+	"Median over the requests of the p99 of the reader's lag", "", "Median over the requests of the p99 of the reader''s lag", "")
 
 // denials are texts that say that there is none, or why.
 var denials = strings.NewReplacer("No p99 is given", "", "for description; no p99", "",
