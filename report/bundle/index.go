@@ -212,7 +212,7 @@ func RenderIndex(rows []Row) []byte {
 func (r Row) subject() string {
 	parts := []string{string(r.Kind)}
 	if r.Scope != "" {
-		parts = append(parts, literal(r.Scope))
+		parts = append(parts, literal(strings.ReplaceAll(r.Scope, "`", ""))) // a cell of code in a list of findings only distracts
 	}
 	if r.Supersedes != "" {
 		parts = append(parts, fmt.Sprintf("supersedes [%s](%s)", r.Supersedes, NarrativeName(r.Supersedes)))
