@@ -48,6 +48,7 @@ func TestNothingIsSentAfterAnAnswerThatNamesADeadEngine(t *testing.T) {
 			var answered atomic.Bool
 			a := &attempt{cell: cell}
 			l := &loop{
+				gone: new(atomic.Bool),
 				cell: cell, url: completionsURL(server.URL + "/v1"), anchor: record.NewAnchor(), cutoff: math.MaxInt64, now: func() int64 { return 0 },
 				out: startWriter(spool, func(error) {}, a.judge), progress: silent{}, answered: &answered,
 			}

@@ -110,9 +110,16 @@ func checkPeak(tb testing.TB, name string, data []byte) {
 	if allocated := allocatedBy(tb, name, data); allocated <= uint64(heapFactor*len(data)+heapSlack) {
 		return // what was never allocated was never held
 	}
-	if peak := peakOf(tb, name, data); peak > uint64(heapFactor*len(data)+heapSlack) {
-		tb.Errorf("%d bytes of input took %d bytes of heap, %.1f times", len(data), peak, float64(peak)/float64(len(data)))
+	// What is allocated while a collection runs counts as live, garbage or not, and
+	// on a busy machine a collection takes long: the least of a few is nearest.
+	peak := peakOf(tb, name, data)
+	for range 4 {
+		if peak <= uint64(heapFactor*len(data)+heapSlack) {
+			return
+		}
+		peak = min(peak, peakOf(tb, name, data))
 	}
+	tb.Errorf("%d bytes of input took %d bytes of heap, %.1f times", len(data), peak, float64(peak)/float64(len(data)))
 }
 
 // Texts made to be costly: many tiny values where an importer keeps something
