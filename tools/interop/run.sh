@@ -92,7 +92,7 @@ collect() { # NAME PLAN BASE-URL...: runs a campaign to its verified finding
   "$assay" ingest "$run/run" --db "$run/assay.duckdb" 2>>"$run/collect.log"
   "$assay" analyze --db "$run/assay.duckdb"
   "$assay" report --db "$run/assay.duckdb" --campaign "$(basename "$run")" -o "$run/findings"
-  must "the finding of $(basename "$run") verifies" "$assay" verify "$run"/findings/*-evidence
+  must "the finding of $(basename "$run") verifies" "$assay" verify --recompute "$run"/findings/*-evidence
 }
 
 spec() { # CAMPAIGN SED-SCRIPT: expands campaign.yaml, changed, to a plan
