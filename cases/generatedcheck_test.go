@@ -143,7 +143,7 @@ func (g *generated) comparePairs(ctx context.Context, db *store.DB) error {
 			WHEN starts_with(r, 'unpaired: ') THEN 'unpaired ' || split_part(r, ' ', 2)
 			WHEN starts_with(r, 'control differs: ') THEN 'control ' || split_part(r, ' ', 3)
 			WHEN contains(r, ' differs at index ') THEN split_part(r, ' ', 1)
-			ELSE split_part(split_part(r, ':', 1), ' ', 2) || ' ' || split_part(r, ' ', 1) END))), ', '))
+			ELSE split_part(split_part(split_part(r, ':', 1), ',', 1), ' ', 2) || ' ' || split_part(r, ' ', 1) END))), ', '))
 		FROM pair_comparability`
 	return g.compare(ctx, db, query, func(truth plantedtest.Truth) map[string]string {
 		all := map[string]string{}
