@@ -32,6 +32,12 @@ const (
 		"; Authorization: Bearer " + leakToken
 )
 
+// leakingLog is a log of the engine: two lines that state a capacity, between what
+// else a log says.
+const leakingLog = "HUB_TOKEN=" + leakToken + " HOME=/home/jane\n" +
+	"(rig7.local pid=7) non-default args: {'model': '/home/jane/m', 'api_key': ['" + leakToken + "'], 'max_num_seqs': 16}\n" +
+	"INFO GPU KV cache size: 560,866 tokens, " + leakText + "\n"
+
 // leaks are what may be nowhere in what leaves the machine.
 var leaks = []string{leakKey, leakToken, "jane", "rig7", "192.168.7.9", leakID, "8f6c2f4e", "/zfs7", "attic"}
 
@@ -148,9 +154,14 @@ func leakingPlan(t *testing.T) []byte {
 // bundle, decoded, and what every command printed.
 func TestNothingPrivateLeavesTheMachine(t *testing.T) {
 	t.Setenv("BENCH_API_KEY", leakKey)
+	t.Setenv("HUB_TOKEN", leakToken)
 	dir := t.TempDir()
 	planFile, run, db, findings := filepath.Join(dir, "plan.json"), filepath.Join(dir, "run"), filepath.Join(dir, "a.duckdb"), filepath.Join(dir, "findings")
 	if err := os.WriteFile(planFile, leakingPlan(t), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	engineLog := filepath.Join(dir, "engine.log")
+	if err := os.WriteFile(engineLog, []byte(leakingLog), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	var authorized atomic.Int64
@@ -161,6 +172,7 @@ func TestNothingPrivateLeavesTheMachine(t *testing.T) {
 	}{
 		{0, []string{"plan", "redact", planFile, "-o", filepath.Join(dir, "redacted.json")}},
 		{1, []string{"collect", planFile, "-o", run, "--confirm", "--restart-clock", "--selfcheck", "off", "--sample-every", "20ms", "--api-key-env", "BENCH_API_KEY",
+			"--engine-log", "baseline=" + engineLog,
 			"--base-url", "baseline=" + leakingEngine(t, "model-a", &authorized), "--base-url", "candidate=" + leakingEngine(t, "model-b", &authorized)}},
 		{0, []string{"status", run}},
 		{0, []string{"ingest", run, "--db", db}},
@@ -180,6 +192,12 @@ func TestNothingPrivateLeavesTheMachine(t *testing.T) {
 		if strings.Contains(printed, leak) {
 			t.Errorf("a command printed %q", leak)
 		}
+	}
+	if got := value(t, db, "SELECT value FROM capacity_facts WHERE arm = 'baseline' AND fact = 'kv_pool_tokens'"); got == "" {
+		t.Error("no capacity was read")
+	}
+	if got := value(t, db, "SELECT count(*) > 0 FROM engine_facts WHERE arm = 'baseline' AND contains(source, 'log')"); got != "true" {
+		t.Error("no line of the engine's log was kept")
 	}
 	checkRawHolds(t, run)
 	checkNoLeak(t, findings)
