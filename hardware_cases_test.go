@@ -1,8 +1,6 @@
 package main
 
 import (
-	"os"
-	"regexp"
 	"slices"
 	"testing"
 	"time"
@@ -76,28 +74,7 @@ func oneCell(run *ingesttest.Run) *ingesttest.Attempt { return sound(run, "n001"
 var hardwareCaseIDs = []string{"D16", "D19", "E01", "E03", "E04", "E06", "E07", "E08", "E09", "E11", "E12", "E13"}
 
 func TestEveryHardwareCaseIsTested(t *testing.T) {
-	var have []string
-	for _, c := range hardwareCases() {
-		have = append(have, c.id)
-		if len(c.want) == 0 {
-			t.Errorf("%s asks nothing of the database", c.id)
-		}
-	}
-	slices.Sort(have)
-	if !slices.Equal(have, hardwareCaseIDs) {
-		t.Errorf("cases %v, want %v", have, hardwareCaseIDs)
-	}
-	page, err := os.ReadFile("../shared/cases.md")
-	if err != nil {
-		t.Skip("the page of cases is not beside this checkout")
-	}
-	var stated []string
-	for _, m := range regexp.MustCompile(`(?m)^### (E\d+) `).FindAllStringSubmatch(string(page), -1) {
-		stated = append(stated, m[1])
-	}
-	if !slices.Equal(stated, hardwareCaseIDs[2:]) {
-		t.Errorf("the page has %v", stated)
-	}
+	everyCaseIsTested(t, hardwareCases(), hardwareCaseIDs, hardwareCaseIDs[2:], `(?m)^### (E\d+) `)
 }
 
 func TestHardwareCases(t *testing.T) { playMethodCases(t, hardwareCases()) }

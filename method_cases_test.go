@@ -87,26 +87,33 @@ var methodCaseIDs = []string{
 }
 
 func TestEveryMethodCaseIsTested(t *testing.T) {
+	everyCaseIsTested(t, methodCases(), methodCaseIDs, methodCaseIDs, `(?m)^### ([CH]\d+) `)
+}
+
+// everyCaseIsTested holds the cases of a table against the ids they must have, and
+// those that the page of cases states under a heading.
+func everyCaseIsTested(t *testing.T, cases []methodCase, ids, onPage []string, heading string) {
+	t.Helper()
 	var have []string
-	for _, c := range methodCases() {
+	for _, c := range cases {
 		have = append(have, c.id)
 		if len(c.want) == 0 {
 			t.Errorf("%s asks nothing of the database", c.id)
 		}
 	}
 	slices.Sort(have)
-	if !slices.Equal(have, methodCaseIDs) {
-		t.Errorf("cases %v, want %v", have, methodCaseIDs)
+	if !slices.Equal(have, ids) {
+		t.Errorf("cases %v, want %v", have, ids)
 	}
 	page, err := os.ReadFile("../shared/cases.md")
 	if err != nil {
 		t.Skip("the page of cases is not beside this checkout")
 	}
 	var stated []string
-	for _, m := range regexp.MustCompile(`(?m)^### ([CH]\d+) `).FindAllStringSubmatch(string(page), -1) {
+	for _, m := range regexp.MustCompile(heading).FindAllStringSubmatch(string(page), -1) {
 		stated = append(stated, m[1])
 	}
-	if !slices.Equal(stated, methodCaseIDs) {
+	if !slices.Equal(stated, onPage) {
 		t.Errorf("the page has %v", stated)
 	}
 }

@@ -37,8 +37,8 @@ type loop struct {
 	// a refused connection means that the engine is gone.
 	answered *atomic.Bool
 	// gone is set once an answer, or the driver, has named a dead engine or GPU:
-	// nothing more is sent to it. The worker that got the answer sets it before its next request:
-	// the writer, which judges the whole answer, waits for the disk.
+	// nothing more is sent to it. The worker that got the answer sets it before its
+	// next request: the writer, which judges the whole answer, waits for the disk.
 	gone *atomic.Bool
 
 	dispatched, connectFailed, cutOff atomic.Int64

@@ -31,7 +31,7 @@ var externalTampers = []tamper{
 	{"external with a token", "V-12", atAddress("https://zenodo.org/events.tar?access_token=abc")},
 	{"external with a signed address", "V-12", atAddress("https://bucket.s3.amazonaws.com/e.tar?X-Amz-Signature=abc")},
 	{"external that moves", "V-12", atAddress("https://github.com/o/r/releases/latest/download/events.tar")},
-	{"external with a moving tag", "V-12", atAddress("https://registry.example.com/v2/o/r:latest")},
+	{"external with a moving tag", "V-12", atAddress("https://images.example.com/v2/o/r:latest")},
 	{"external at a private address", "V-12", atAddress("https://192.168.1.7/events.tar")},
 	{"external at a CGNAT address", "V-12", atAddress("https://100.101.102.103/events.tar")},
 	{"external at a private IPv6 address", "V-12", atAddress("https://[fd7a:115c::1]/events.tar")},
