@@ -67,7 +67,7 @@ func seedTables(t *testing.T) (heads []string, rows map[string][]string) {
 	t.Helper()
 	seed, err := os.ReadFile(derivedSeedFile)
 	if err != nil {
-		t.Skip("the source is not beside this checkout")
+		t.Skip("the seed finding (../shared/seeds) is not beside this checkout; its tables are not compared")
 	}
 	heads = []string{
 		"Field Value", "Headline measurement Local result Conditions",
@@ -162,7 +162,7 @@ func checkCellClaims(t *testing.T, cell string, out Output) {
 func TestRecordedNumbersStandInTheSource(t *testing.T) {
 	seed, err := os.ReadFile(derivedSeedFile)
 	if err != nil {
-		t.Skip("the source is not beside this checkout")
+		t.Skip("the seed finding (../shared/seeds) is not beside this checkout; its tables are not compared")
 	}
 	var facts factsRecord
 	if err := json.Unmarshal(derivedExample(t, nil).Files[factsFile], &facts); err != nil {

@@ -5,7 +5,7 @@
 SELECT c.subject, 'arithmetic' AS basis, c.whole AS concurrency, p.whole AS prompt_tokens, o.whole AS output_tokens,
     c.whole * (p.whole + coalesce(o.whole, 0)) AS combined_tokens, k.words AS pool_of, t.whole AS pool_tokens,
     t.whole - c.whole * (p.whole + coalesce(o.whole, 0)) AS remaining_tokens,
-    array_to_string(list_sort(list_distinct([c.source_sha256, p.source_sha256, t.source_sha256])), ' ') AS source_sha256
+    array_to_string(list_sort(list_distinct([c.source_sha256, p.source_sha256, o.source_sha256, k.source_sha256, t.source_sha256])), ' ') AS source_sha256
 FROM facts c
 JOIN facts p ON p.subject = c.subject AND p.attribute = 'planned_prompt_tokens'
 JOIN facts k ON k.subject = c.subject AND k.attribute = 'planned_pool_of'
